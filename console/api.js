@@ -1,6 +1,6 @@
-// What the page asks of its server, and nothing of anybody else.
+// Requests to the lab server. The page sends requests to no other host.
 
-/** A request that was not granted: the message says why, `key` which key of a scenario is to blame. */
+/** A failed request. The message gives the reason; `key` is the scenario key that caused it, if any. */
 export class ApiError extends Error {
   /**
    * @param {string} message
@@ -94,7 +94,7 @@ let cataloguePromise;
  */
 
 /**
- * The algorithms, asked for once.
+ * The catalogue of algorithms, requested once and then cached.
  * @returns {Promise<Catalogue>}
  */
 export function catalogue() {

@@ -1,8 +1,8 @@
-// What the page asks of a node of a cluster.
+// Requests to a node of the cluster.
 
 const TOKEN_KEY = "quorate.token";
 
-/** A request that was not granted. */
+/** A request to which the node answered with an error status. */
 export class ClusterError extends Error {
   /**
    * @param {string} message
@@ -14,7 +14,7 @@ export class ClusterError extends Error {
   }
 }
 
-/** Shows this token from now on, as long as the page is open. @param {string} token */
+/** Stores the bearer token for later requests, until the tab is closed. @param {string} token */
 export function setToken(token) {
   sessionStorage.setItem(TOKEN_KEY, token);
 }
@@ -43,7 +43,7 @@ export async function getJson(path, signal) {
 }
 
 /**
- * The requests of all pages of the list.
+ * Returns the lock requests of all pages of the list.
  * @param {AbortSignal} signal
  * @returns {Promise<any[]>}
  */
@@ -58,7 +58,8 @@ export async function listLocks(signal) {
 }
 
 /**
- * Tells of every change until it is stopped or the node is gone. An event source of the browser could not show a token.
+ * Calls `onChange` for every change until it is aborted or the node closes the stream. The browser's `EventSource` is not
+ * used because it cannot send a token.
  * @param {AbortSignal} signal
  * @param {(change: any) => void} onChange
  */

@@ -1,11 +1,11 @@
-// States of processes, as the program prints them, taken apart into names and values.
+// Parses process states in Rust's debug format into field names and values.
 //
 //   RicartAgrawala { clock: LamportClock(3), phase: Waiting { missing: {1, 2} }, deferred: {} }
 
 import { formatTime } from "./time.js";
 
 /**
- * The fields of the outermost thing; none if it has no names.
+ * Returns the fields of the outermost struct, or null if the text is not a struct with named fields.
  * @param {string} text
  * @returns {{ name: string, fields: [string, string][] } | null}
  */
@@ -23,7 +23,7 @@ export function parse(text) {
 }
 
 /**
- * The same in fewer words: processes and times as they are written elsewhere.
+ * Shortens a value: writes processes, times, clocks and large sets as the rest of the page does.
  * @param {string} value
  */
 function abbreviate(value) {
@@ -37,7 +37,7 @@ function abbreviate(value) {
 }
 
 /**
- * A large set, with its neighbours together: `{0–3, 7}`.
+ * Writes a large set with consecutive numbers as ranges: `{0–3, 7}`.
  * @param {string} text
  */
 function ranges(text) {
@@ -52,13 +52,13 @@ function ranges(text) {
   return `{${parts.join(", ")}}`;
 }
 
-/** What never changes, or tells nothing. @param {[string, string]} field */
+/** Hides fields that never change or carry no information. @param {[string, string]} field */
 function isShown([name, value]) {
   return name !== "id" && name !== "n" && !value.startsWith("PhantomData");
 }
 
 /**
- * The fields of a state, those of layers below it with their names before them.
+ * Returns the fields of a state. Fields of lower layers are prefixed with the name of the layer.
  * @param {string} text
  * @param {string} [before]
  * @returns {[string, string][]}
@@ -74,7 +74,7 @@ export function fields(text, before = "") {
 }
 
 /**
- * Splits at the commas that are not inside anything.
+ * Splits at the commas that are outside brackets and quotes.
  * @param {string} text
  */
 function split(text) {

@@ -1,4 +1,4 @@
-// The run that an algorithm begins with: one in which there is something to see.
+// The default scenario of each algorithm, chosen so that the diagram shows some activity.
 
 /** @type {Record<string, Record<string, any>>} */
 const BY_FAMILY = {
@@ -19,5 +19,5 @@ export function defaultScenario(algorithm) {
   return structuredClone(scenario);
 }
 
-/** What the lab opens with. */
+/** The scenario that the lab shows first. */
 export const INITIAL_SCENARIO = { algorithm: "ricart-agrawala", processes: 5, requesters: "all" };

@@ -1,10 +1,10 @@
-// Elements without HTML: nothing that comes from outside is ever parsed as markup.
+// Builds elements without HTML: external input is never parsed as markup.
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
- * Makes an element. `on` are listeners, `class`, `text` and attributes are what they say; an attribute that is false or
- * missing is left out.
+ * Creates an element. `on` holds event listeners, `text` the text content, and other keys are properties or attributes.
+ * An attribute that is false, null or undefined is omitted.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Record<string, any>} [props]
@@ -40,7 +40,7 @@ export function append(parent, children) {
 }
 
 /**
- * Puts these children in the place of what was there.
+ * Replaces the children of an element.
  * @param {Element} parent
  * @param {...(Child | Child[])} children
  */
@@ -52,7 +52,7 @@ export function fill(parent, ...children) {
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element of a drawing.
+ * Creates an SVG element.
  * @template {keyof SVGElementTagNameMap} T
  * @param {T} tag
  * @param {Record<string, string | number>} attributes
@@ -65,7 +65,7 @@ export function s(tag, attributes) {
 }
 
 /**
- * A labelled control.
+ * Wraps a control in a label.
  * @param {string} label
  * @param {HTMLElement} control
  * @param {string} [hint]
@@ -75,7 +75,7 @@ export function field(label, control, hint) {
 }
 
 /**
- * A list to choose from.
+ * Creates a drop-down list.
  * @param {{ value: string, label: string }[]} options
  * @param {string} chosen
  * @param {Record<string, any>} [props]

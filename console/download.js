@@ -1,4 +1,4 @@
-// Files that the page makes.
+// Downloads of files that are generated in the page.
 
 import { h } from "./dom.js";
 
@@ -23,7 +23,7 @@ export function saveText(name, text, type = "text/plain") {
 }
 
 /**
- * A drawing as pixels, twice as fine as it is shown.
+ * Saves an SVG as a PNG with twice the given width and height.
  * @param {string} name
  * @param {string} svg
  * @param {number} width

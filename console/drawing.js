@@ -1,4 +1,4 @@
-// Drawings of the server, put into the page as parsed nodes after a look at what they are made of.
+// SVG drawings from the server. They are parsed and validated before they are inserted into the page.
 
 import { post } from "./api.js";
 import { h, s } from "./dom.js";
@@ -23,13 +23,13 @@ const ELEMENTS = new Set([
   "clipPath",
 ]);
 
-// The only place that turns text into nodes: an SVG document, which is looked through before any of it is used.
+// The only place that turns text into nodes. The text is an SVG document, and `parse` validates it before it is used.
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("drawing", {
   createHTML: (/** @type {string} */ text) => text,
 });
 
 /**
- * The drawing in a text. Whatever could act, or load something, is refused.
+ * Parses a drawing. Elements and attributes that could run code or load a resource are rejected.
  * @param {string} text
  * @returns {SVGSVGElement}
  */
@@ -49,12 +49,12 @@ export function parse(text) {
   return /** @type {any} */ (document.importNode(parsed, true));
 }
 
-/** The rules of drawings that the page knows already. @type {Set<string>} */
+/** Style rules of drawings that the page has already adopted. @type {Set<string>} */
 const sheets = new Set();
 
 /**
- * Rules inside a drawing count as inline styles, which the page forbids; as a sheet of the page they are welcome. Gives
- * the drawing without them.
+ * Moves the style rules of a drawing into a style sheet of the page. Inside the drawing they would count as inline styles,
+ * which the content security policy forbids. Returns the drawing without them.
  * @param {string} text
  */
 function adoptStyles(text) {
@@ -77,24 +77,24 @@ function adoptStyles(text) {
  * @typedef {{ time: number, process: number | null, message: MessageInfo | null, x: number, y: number }} ClickTarget
  */
 
-/** A diagram of a window of a run, with a line where we are. */
+/** Space-time diagram of a window of a run, with a playhead at the current position. */
 export class Diagram {
   /** @param {(target: ClickTarget) => void} [onClick] */
   constructor(onClick) {
     this.element = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
     this.onClick = onClick;
-    /** What the server is asked, apart from the window. @type {any} */
+    /** Body of the diagram request, without the window. @type {any} */
     this.request = null;
     /** @type {Window | null} */
     this.window = null;
-    /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
+    /** Called with the number of process lines after each drawing. @type {((lanes: number) => void) | undefined} */
     this.onDrawn = undefined;
-    /** How wide it is on the page, and how much of that is seen. */
+    /** Width of the drawing on the page, and the width of its visible part. */
     this.drawnWidth = 0;
     this.visibleWidth = 0;
-    /** The last drawing as it came, for files. */
+    /** The last drawing as received from the server, for downloads. */
     this.text = "";
-    /** Where things are in it. @type {Geometry | null} */
+    /** Coordinates of the time axis and of the process lines. @type {Geometry | null} */
     this.geometry = null;
     /** @type {SVGSVGElement | null} */
     this.svg = null;
@@ -107,11 +107,11 @@ export class Diagram {
   }
 
   /**
-   * Draws a window; what was there stays until it is done.
+   * Draws a window. The previous drawing stays visible until the new one is ready.
    * @param {Window} window
    */
   async show(window) {
-    // Before the page has given it a place there is nothing to draw for.
+    // Before the element has a layout its width is 0, and there is nothing to draw.
     const drawnWidth = Math.max(this.element.clientWidth, 560);
     const known = this.window;
     if (this.element.clientWidth === 0) return;
@@ -121,7 +121,7 @@ export class Diagram {
     this.visibleWidth = this.element.clientWidth;
     this.pending?.abort();
     this.pending = new AbortController();
-    // On a large screen everything is larger: whoever reads it sits further away.
+    // On a large screen, such as a projector, the drawing is enlarged because the reader sits further away.
     const scale = Math.max(1, Math.min(1.6, drawnWidth / 1150, innerHeight / 850));
     const width = Math.round(drawnWidth / scale);
     try {
@@ -143,7 +143,7 @@ export class Diagram {
   }
 
   /**
-   * Moves the line.
+   * Moves the playhead.
    * @param {number} time
    * @param {number} event
    */
@@ -158,7 +158,7 @@ export class Diagram {
     const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
     const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
     this.playhead.setAttribute("d", `M${x} ${top}V${bottom}`);
-    // As far as anything is drawn.
+    // The shade ends where the drawing ends.
     const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
@@ -171,9 +171,9 @@ export class Diagram {
     this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
   }
 
-  /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
+  /** Scrolls a drawing that is wider than the screen so that the playhead is visible. @param {number} x */
   scrollToPlayhead(x) {
-    // To ask the browser where things are takes as long as a step may.
+    // `visibleWidth` is cached: reading the layout here would take as much time as a whole step may take.
     const visibleWidth = this.visibleWidth;
     if (!this.svg || this.drawnWidth <= visibleWidth) return;
     const left = this.element.scrollLeft;
@@ -188,7 +188,7 @@ export class Diagram {
     if (!matrix) return;
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
     const { from, to, left, right } = this.geometry;
-    // No finer than a hand can point, and round: 5.49 ms and not 5.490153 ms.
+    // Rounds to the precision of one pixel: 5.49 ms instead of 5.490153 ms.
     const grain = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / (right - left))));
     const exact = from + ((at.x - left) / (right - left)) * (to - from);
     const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
@@ -204,7 +204,7 @@ export class Diagram {
   }
 
   /**
-   * Whose line is nearest.
+   * Returns the process whose line is nearest to `y`.
    * @param {number} y
    */
   nearestLane(y) {
@@ -217,7 +217,7 @@ export class Diagram {
 }
 
 /**
- * What a drawing says of a message.
+ * Reads the data attributes of a message in a drawing.
  * @param {Element} element
  * @returns {MessageInfo}
  */
@@ -225,7 +225,7 @@ function messageInfo(element) {
   const [from, to, event, sent] = ["from", "to", "event", "sent"].map((key) =>
     Number(element.getAttribute(`data-${key}`)),
   );
-  // The kind and the route come first.
+  // The title starts with the kind and the route.
   const title = (element.querySelector("title")?.textContent ?? "").split(": ")[0];
   return { from, to, event, sent, title };
 }

@@ -1,4 +1,4 @@
-// The world as it is after some event.
+// The global state after an event of a run.
 
 /**
  * @typedef {{ event: number, time: number, process: number, type: string, message?: number, from?: number, to?: number,
@@ -11,22 +11,22 @@ export class GlobalState {
   /** @param {number} n */
   constructor(n) {
     this.step = -1;
-    /** The state of each process, as a place among the texts. */
+    /** The state of each process, as an index into `texts`. */
     this.states = new Int32Array(n).fill(-1);
-    /** What states say. @type {string[]} */
+    /** Texts of the process states. @type {string[]} */
     this.texts = [];
-    /** What the state of the process of this event was before it. */
+    /** State, as an index into `texts`, that the process of the current event had before the event. */
     this.previousState = -1;
     this.up = new Uint8Array(n).fill(1);
-    /** Whom each process believes to have crashed. @type {Set<number>[]} */
+    /** For each process, the processes that it suspects to have crashed. @type {Set<number>[]} */
     this.suspects = Array.from({ length: n }, () => new Set());
-    /** Messages that have left and not arrived. @type {Map<string, Record>} */
+    /** Messages that were sent and have not arrived. @type {Map<string, Record>} */
     this.inFlight = new Map();
-    /** How many more are under way, of which nothing else is known. */
+    /** Number of further messages in flight whose contents are not in this segment. */
     this.omittedMessages = 0;
-    /** What users last saw of each process. @type {(string | null)[]} */
+    /** The last mark of each process, from its commands and outputs. @type {(string | null)[]} */
     this.marks = new Array(n).fill(null);
-    /** How many messages of each kind have left. @type {Map<string, number>} */
+    /** Number of messages sent, by kind. @type {Map<string, number>} */
     this.sent = new Map();
     this.lost = 0;
   }
@@ -47,19 +47,19 @@ export class GlobalState {
     return copy;
   }
 
-  /** The state of a process as text. @param {number} process */
+  /** Returns the state of a process as text. @param {number} process */
   state(process) {
     return this.texts[this.states[process]];
   }
 
-  /** How many messages are under way. */
+  /** Number of messages in flight. */
   get messagesInFlight() {
     return this.inFlight.size + this.omittedMessages;
   }
 }
 
 /**
- * What a record makes of the world.
+ * Applies a trace record to the global state.
  * @param {GlobalState} global
  * @param {Record} record
  */
@@ -107,7 +107,7 @@ function messageKey(record) {
  * @param {Record} record
  */
 function arrive(global, record) {
-  // Both copies of a duplicate have the same number; whichever comes first takes the first away.
+  // Both copies of a duplicated message have the same number; the first arrival removes the original.
   if (global.inFlight.delete(`${record.message}`) || global.inFlight.delete(`${record.message}+`)) return;
   if (global.omittedMessages > 0) global.omittedMessages -= 1;
 }

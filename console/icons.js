@@ -1,4 +1,4 @@
-// Small signs for buttons, drawn here because fonts differ in which they have.
+// Icons for buttons. They are SVG paths because fonts differ in the symbols that they contain.
 
 import { s } from "./dom.js";
 

@@ -1,8 +1,8 @@
-// A scenario as the address of a page: its keys, as a query that people can read and change.
+// Encodes a scenario as the address of a page: its keys become a query that people can read and edit.
 //
 //   processes=5&requesters=all&faults.crash=2@3ms
 //
-// Lists are repeated keys. Which keys are lists, numbers or yes-or-no is said here; all others are text.
+// A list is a repeated key. The sets below name the keys that are lists, numbers or booleans; all others are text.
 
 /** @typedef {Record<string, any>} Scenario */
 
@@ -52,7 +52,7 @@ const NUMBERS = new Set([
 ]);
 const FLAGS = new Set(["fifo", "no-cancel", "hand-over"]);
 
-/** What a scenario says if it says nothing, and so need not say. */
+/** Default values, which are omitted from addresses. */
 const DEFAULTS = new Map(Object.entries({ seed: "0", section: "1ms", delay: "constant:1ms", fifo: "true" }));
 
 /**
@@ -66,7 +66,7 @@ export function encode(scenario) {
     if (!Array.isArray(value) && DEFAULTS.get(key) === String(value)) continue;
     for (const one of Array.isArray(value) ? value : [value]) query.append(key, String(one));
   }
-  // These are safe in a fragment, and an address is read by people too.
+  // These characters are safe in a fragment, and unescaped they keep the address readable.
   return query.toString().replaceAll("%40", "@").replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%3E", ">");
 }
 
@@ -91,7 +91,7 @@ export function decode(text) {
  */
 function parseValue(key, value) {
   if (FLAGS.has(key)) return value === "true";
-  // A number that a script would round stays text; the server reads it.
+  // A number too large for JavaScript to represent exactly stays text; the server parses it.
   if (NUMBERS.has(key) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER)
     return Number(value);
   return value;
@@ -122,7 +122,7 @@ function flatten(scenario) {
 }
 
 /**
- * The scenario with one more fault.
+ * Returns the scenario with one more fault.
  * @param {Scenario} scenario
  * @param {string} kind
  * @param {string} fault
@@ -134,7 +134,7 @@ export function withFault(scenario, kind, fault) {
 }
 
 /**
- * The scenario without the fault at that place.
+ * Returns the scenario without the fault at that index.
  * @param {Scenario} scenario
  * @param {string} kind
  * @param {number} place

@@ -1,4 +1,4 @@
-// The frame of the console: where we are, in which language, light or dark.
+// The frame of the console: navigation, language and colour theme.
 
 import { h, fill } from "./dom.js";
 import { icon } from "./icons.js";
@@ -6,13 +6,13 @@ import { LANGUAGES, language, preferredLanguage, setLanguage, t } from "./texts.
 import { bindKeys } from "./player.js";
 
 /**
- * A page shows itself in an element for the rest of an address. It says what to do when it is left, and what to keep
- * when it is shown again in another language: that is handed to its next showing.
+ * A page renders itself into an element, given the rest of the address. `leave` is called before another page is shown.
+ * `save` returns the state to keep when the language changes; it is passed to the next call of the page as `saved`.
  * @typedef {{ leave?: () => void, save?: () => any }} MountedPage
  * @typedef {(main: HTMLElement, rest: string, saved?: any) => void | MountedPage | Promise<void | MountedPage>} Page
  */
 
-/** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
+/** Pages of the lab; each module is loaded when first shown. @type {[string, () => Promise<{ page: Page }>][]} */
 const LAB = [
   ["run", () => import("./pages/run.js")],
   ["compare", () => import("./pages/compare.js")],
@@ -22,7 +22,7 @@ const LAB = [
   ["open", () => import("./pages/open.js")],
 ];
 
-/** What there is behind this page says the server: a lab, a cluster, or both. */
+/** The back ends that the server offers: a lab, a cluster, or both. */
 const backends = (document.documentElement.dataset.has ?? "lab").split(" ");
 /** @type {typeof LAB} */
 const PAGES = [
@@ -44,7 +44,7 @@ function currentRoute() {
   return PAGES.some(([known]) => known === name) ? { name, rest } : { name: INITIAL_PAGE, rest: "" };
 }
 
-/** @param {any} [saved] what the same page has kept */
+/** @param {any} [saved] state that the page saved before it was shown again */
 async function show(saved) {
   const turn = (showCount += 1);
   const { name, rest } = currentRoute();
@@ -60,10 +60,10 @@ async function show(saved) {
   const container = h("div", { class: `page page-${name}` });
   main.replaceChildren(container);
   const newPage = await page(container, rest, saved);
-  // Somebody may have gone elsewhere meanwhile.
+  // The user may have navigated to another page in the meantime.
   if (turn !== showCount) return newPage?.leave?.();
   mounted = newPage;
-  // Whoever waits for a page can see that it is there.
+  // Browser tests wait for this attribute to change.
   main.dataset.shown = String(turn);
 }
 
@@ -106,7 +106,7 @@ function drawBar(name) {
     h("div", { class: "tools" }, languages, theme),
   );
   if (skip) skip.textContent = t("bar.skip");
-  // On a narrow screen the names of the pages do not all fit.
+  // On a narrow screen the page names do not all fit, so the current one is scrolled into view.
   const nav = bar.querySelector("nav");
   const current = /** @type {HTMLElement | null | undefined} */ (nav?.querySelector("[aria-current]"));
   if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - 24;
@@ -126,7 +126,7 @@ function setTheme(theme) {
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 await setLanguage(preferredLanguage());
-// What stands behind the # is the address of a page, and the skip link must not change it.
+// The fragment is the address of a page, so the skip link must not change it.
 skip?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

@@ -1,18 +1,18 @@
-// Where in a film we are, and whether it is moving.
+// The current position in a recording, and its playback.
 
-/** Steps a second. */
+/** Playback speeds in steps per second. */
 export const SPEEDS = [1, 2, 5, 10, 25];
 
 export class Player extends EventTarget {
   /**
-   * @param {number} length how many positions there are; the first is -1, before everything
-   * @param {(position: number) => boolean} [isLoaded] whether there is anything to see yet
+   * @param {number} length number of steps; position -1 is before the first one
+   * @param {(position: number) => boolean} [isLoaded] whether the state at a position is loaded
    */
   constructor(length, isLoaded = () => true) {
     super();
     this.length = length;
     this.isLoaded = isLoaded;
-    /** Where another moment is. @type {((direction: 1 | -1) => number) | undefined} */
+    /** Returns the position of the next or previous moment. @type {((direction: 1 | -1) => number) | undefined} */
     this.adjacentMoment = undefined;
     this.position = -1;
     this.speed = 5;
@@ -45,7 +45,7 @@ export class Player extends EventTarget {
     if (this.playing || this.length === 0) return;
     if (this.position >= this.last) this.go(-1);
     this.timer = window.setInterval(() => {
-      // Whoever watches should miss nothing.
+      // Playback waits for missing data, so that no step is skipped.
       if (!this.isLoaded(this.position)) return;
       this.step(1);
       if (this.position >= this.last) this.pause();
@@ -75,7 +75,7 @@ export class Player extends EventTarget {
   }
 
   /**
-   * What a key does; tells whether it did anything.
+   * Handles a key and returns whether it had an effect.
    * @param {KeyboardEvent} event
    */
   key(event) {
@@ -112,7 +112,7 @@ export class Player extends EventTarget {
   }
 }
 
-/** Whose keys they are: the player of the page that is shown. @type {Player | null} */
+/** The player of the current page, which receives the keys. @type {Player | null} */
 let current = null;
 
 /** @param {Player | null} player */
@@ -125,7 +125,7 @@ document.addEventListener("keydown", (event) => {
   if (!current || event.ctrlKey || event.metaKey || event.altKey) return;
   const target = /** @type {Element} */ (event.target);
   if (target.closest("input:not([type=range]), textarea, select, [role=menu], summary")) return;
-  // A button is pressed with the space bar, and that is what people who focus one want.
+  // The space bar activates a focused button or link; it must not toggle playback as well.
   if (event.key === " " && target.closest("button, a")) return;
   if (current.key(event)) event.preventDefault();
 });

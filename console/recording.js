@@ -1,5 +1,5 @@
-// A film: every event of a run, and the world as it is after each of them. Of a long run there are parts; the server
-// makes the run again for each part that somebody wants to see.
+// The recording of a run: its events, and the global state after each of them. A long run is loaded in segments; the server
+// repeats the run for each requested segment.
 
 import { post } from "./api.js";
 import { GlobalState, apply } from "./global-state.js";
@@ -12,16 +12,16 @@ import { GlobalState, apply } from "./global-state.js";
  * @typedef {[number, number]} Moment a time, and the last step at that time
  */
 
-/** A world is kept every so many events, so that stepping back need not begin at the start. */
+/** Number of steps between checkpoints of the global state. Stepping back starts from a checkpoint, not from the start. */
 const CHECKPOINT_INTERVAL = 400;
 
-/** So many parts of a long run are kept. */
+/** Maximum number of segments kept in memory. */
 const SEGMENTS_KEPT = 4;
 
-/** So far ahead of where we are the next part is asked for. */
+/** Number of steps ahead of the current one whose segment is requested in advance. */
 const PREFETCH_STEPS = 30;
 
-/** A part of a film. */
+/** A contiguous part of a recording. */
 class Segment {
   /** @param {SegmentData} data */
   constructor(data) {
@@ -60,12 +60,12 @@ class Segment {
    */
   records(step) {
     const next = step + 1 < this.end ? this.step(step + 1)[3] : this.data.records.length;
-    // What was broken stands at the end, and belongs to no step.
+    // Violations are recorded at the end and belong to no step.
     return this.data.records.slice(this.step(step)[3], next).filter((record) => record.type !== "violation");
   }
 
   /**
-   * The world after a step.
+   * Returns the global state after a step.
    * @param {number} step
    * @returns {GlobalState}
    */
@@ -91,7 +91,7 @@ class Segment {
     for (const record of this.records(global.step)) apply(global, record);
   }
 
-  /** The different times in it. @returns {Moment[]} */
+  /** Returns the distinct times in this segment. @returns {Moment[]} */
   moments() {
     /** @type {Moment[]} */
     const found = [];
@@ -106,28 +106,28 @@ class Segment {
 
 export class Recording {
   /**
-   * @param {SegmentData} data its beginning
-   * @param {Moment[]} moments when anything happens in all of it; of many moments an even choice
-   * @param {object} request what the server is asked for other parts of
+   * @param {SegmentData} data the first segment
+   * @param {Moment[]} moments the moments of the whole run; if there are many, an even sample of them
+   * @param {object} request identifies the run in requests for other segments
    */
   constructor(data, moments, request) {
     this.n = data.processes;
     this.length = data.total;
     this.allMoments = moments;
     this.request = request;
-    /** The parts that are here, the latest used first. @type {Segment[]} */
+    /** The loaded segments, the latest loaded first. @type {Segment[]} */
     this.segments = [new Segment(data)];
-    /** The beginning of everything. */
+    /** The global state before the first step. */
     this.start = new GlobalState(this.n);
-    /** How many events are here at once. */
+    /** Number of steps in the first segment. */
     this.segmentLength = data.steps.length;
-    /** A request for a part that is under way. @type {{ step: number, done: Promise<unknown>, stop: AbortController } | null} */
+    /** The pending request for a segment. @type {{ step: number, done: Promise<unknown>, stop: AbortController } | null} */
     this.pending = null;
     /** @type {{ segment: Segment | undefined, all: Moment[] } | null} */
     this.momentsCache = null;
   }
 
-  /** Whether all of it is here. */
+  /** Whether the first segment contains the whole run. */
   get isComplete() {
     return this.segmentLength >= this.length;
   }
@@ -137,7 +137,7 @@ export class Recording {
     return this.segments.find((it) => it.has(step));
   }
 
-  /** Whether the world after a step is known. @param {number} step */
+  /** Whether the global state after a step is loaded. @param {number} step */
   has(step) {
     return step < 0 || this.segment(step) !== undefined;
   }
@@ -149,12 +149,12 @@ export class Recording {
     return segment ? segment.step(step)[1] : (this.allMoments[momentIndex(this.allMoments, step)]?.[0] ?? 0);
   }
 
-  /** The number of its event; -1 if it is not known. @param {number} step */
+  /** Returns the number of the event of a step; -1 if it is not loaded. @param {number} step */
   event(step) {
     return this.segment(step)?.step(step)[0] ?? -1;
   }
 
-  /** Whose it is; -1 if that is not known. @param {number} step */
+  /** Returns the process of a step; -1 if it is not loaded. @param {number} step */
   process(step) {
     return this.segment(step)?.step(step)[2] ?? -1;
   }
@@ -164,7 +164,7 @@ export class Recording {
   }
 
   /**
-   * Everything that happens in a step.
+   * Returns the records of a step.
    * @param {number} step
    * @returns {Record[]}
    */
@@ -173,7 +173,7 @@ export class Recording {
   }
 
   /**
-   * The world after a step that is here; -1 is before the first.
+   * Returns the global state after a step, or the initial state if the step is -1 or not loaded.
    * @param {number} step
    * @returns {GlobalState}
    */
@@ -181,21 +181,21 @@ export class Recording {
     return this.segment(step)?.stateAfter(step) ?? this.start;
   }
 
-  /** Brings a part that is not here. @param {number} step */
+  /** Loads the segment of a step, unless it is loaded already. @param {number} step */
   async load(step) {
     if (this.has(step)) return;
     if (this.pending?.step === step) return void (await this.pending.done);
     await this.fetchSegment({ step }, step);
   }
 
-  /** Asks for what comes next before it is needed. @param {number} step */
+  /** Requests the next segment before it is needed. @param {number} step */
   prefetch(step) {
     const next = Math.min(step + PREFETCH_STEPS, this.length - 1);
     if (!this.pending && !this.has(next)) this.fetchSegment({ step: next }, next).catch(() => {});
   }
 
   /**
-   * The first step of an event, or the last one that is not later than a time; -1 is before everything.
+   * Finds the first step of an event, or the last step that is not later than a time; -1 is before the first step.
    * @param {{ event: number } | { time: number }} target
    * @returns {Promise<number>}
    */
@@ -227,20 +227,20 @@ export class Recording {
   }
 
   /**
-   * The first step of an event, if it is here.
+   * Returns the first step of an event, or undefined if it is not loaded.
    * @param {number} event
    */
   stepOfEvent(event) {
     for (const segment of this.segments) {
       const index = segment.data.steps.findIndex((step) => step[0] === event);
-      // The event may have begun before this part.
+      // The event may have begun before this segment.
       if (index > 0 || (index === 0 && segment.first === 0)) return segment.first + index;
     }
     return undefined;
   }
 
   /**
-   * The last step that is not later than a time, as far as that is known.
+   * Returns the last known step that is not later than a time.
    * @param {number} time
    * @returns {number}
    */
@@ -256,7 +256,7 @@ export class Recording {
   }
 
   /**
-   * When anything happens: exactly around a step, for what is here, and else as it was told.
+   * Returns the moments of the run: exact within the segment of a step, and sampled outside of it.
    * @param {number} step
    * @returns {Moment[]}
    */
@@ -266,7 +266,7 @@ export class Recording {
       const before = this.allMoments.filter(([, last]) => last < segment.first);
       const after = this.allMoments.filter(([, last]) => last >= segment.end);
       const inside = segment.moments();
-      // A moment may go on after this part.
+      // A moment may continue after this segment.
       if (after.length > 0 && inside.length > 0 && after[0][0] === inside[inside.length - 1][0]) inside.pop();
       this.momentsCache = { segment, all: [...before, ...inside, ...after] };
     }
@@ -274,7 +274,8 @@ export class Recording {
   }
 
   /**
-   * A stretch of time around a step, with at least so many events and moments in it; more of what comes than of what was.
+   * Returns a window of time around a step that holds at least `events` events and `moments` moments where the run is long
+   * enough. Most of it lies after the step.
    * @param {number} step
    * @param {number} events
    * @param {number} moments
@@ -289,7 +290,7 @@ export class Recording {
     const isEnough = (/** @type {number} */ from, /** @type {number} */ to) =>
       count(from, to) > events && to - from >= moments;
     let from = here;
-    // What has just arrived was sent a moment ago, however much there is of it.
+    // Includes at least the previous moment, however many events it has: messages that arrive now were often sent then.
     while (from > 0 && (from === here || count(from, here) <= events / 5)) from -= 1;
     let to = Math.min(here + 1, last);
     while (to < last && !isEnough(from, to)) to += 1;
@@ -300,7 +301,7 @@ export class Recording {
 }
 
 /**
- * The place of the moment in which a step is.
+ * Returns the index of the moment that contains a step.
  * @param {Moment[]} moments
  * @param {number} step
  */

@@ -1,4 +1,4 @@
-// Everything the page says, in the reader's language.
+// The texts of the page in the user's language.
 
 export const LANGUAGES = /** @type {const} */ ([
   ["en", "English"],
@@ -8,16 +8,16 @@ export const LANGUAGES = /** @type {const} */ ([
 
 /** @type {Record<string, string>} */
 let texts = {};
-/** What is said where a language says nothing. @type {Record<string, string>} */
+/** English texts, used if a translation is missing. @type {Record<string, string>} */
 let fallback = {};
 
-/** What algorithms say of themselves, in other languages. @type {Record<string, Record<string, Record<string, string>>>} */
+/** Translated descriptions of the algorithms. @type {Record<string, Record<string, Record<string, string>>>} */
 let algorithms = {};
 
 /** @type {string} */
 export let language = "en";
 
-/** The language that was chosen before, or that the browser prefers. */
+/** Returns the language that the user chose before, or else the one that the browser prefers. */
 export function preferredLanguage() {
   const candidates = [localStorage.getItem("quorate.language"), ...navigator.languages].map((it) => (it ?? "").slice(0, 2));
   return candidates.find((it) => LANGUAGES.some(([known]) => known === it)) ?? "en";
@@ -33,7 +33,7 @@ export async function setLanguage(wanted) {
 }
 
 /**
- * What the page says, with what is to be filled in.
+ * Returns a text with its placeholders filled in.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  */
@@ -43,7 +43,7 @@ export function t(key, values = {}) {
 }
 
 /**
- * The same where there may be no such text.
+ * Returns a text, or `otherwise` if the key has none.
  * @param {string} key
  * @param {string} otherwise
  */
@@ -52,7 +52,7 @@ export function tOr(key, otherwise) {
 }
 
 /**
- * What an algorithm does.
+ * Returns the summary of an algorithm.
  * @param {{ name: string, summary: string }} algorithm
  */
 export function summary(algorithm) {
@@ -60,7 +60,7 @@ export function summary(algorithm) {
 }
 
 /**
- * What it costs.
+ * Returns the cost of an algorithm in words.
  * @param {{ name: string, cost: string }} algorithm
  */
 export function cost(algorithm) {
@@ -68,18 +68,18 @@ export function cost(algorithm) {
 }
 
 /**
- * Why it breaks what it should promise, if it is one that does.
+ * Returns why a specimen breaks a property; empty if the algorithm is not a specimen.
  * @param {{ name: string, specimen: null | { why: string } }} algorithm
  */
 export function specimenReason(algorithm) {
   return algorithms[algorithm.name]?.why?.[language] ?? algorithm.specimen?.why ?? "";
 }
 
-/** The words that stand in formulas, longer ones first. */
+/** The words that occur in formulas. Longer phrases come first, because shorter ones are part of them. */
 const FORMULA_WORDS = ["less-up-to", "to-abort", "or-more", "at-most", "or", "to"];
 
 /**
- * A formula with its words in the reader's language.
+ * Translates the words of a formula into the user's language.
  * @param {string} text
  */
 export function formula(text) {

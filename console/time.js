@@ -1,4 +1,4 @@
-// Virtual time: nanoseconds, as people and as scenarios write them.
+// Virtual time in nanoseconds, formatted for people and for scenarios.
 
 const UNITS = /** @type {const} */ ([
   ["s", 1e9],
@@ -8,7 +8,7 @@ const UNITS = /** @type {const} */ ([
 ]);
 
 /**
- * Exactly, in the notation of scenarios: `3ms`, `3200us`.
+ * Formats a time exactly, in the notation of scenarios: `3ms`, `3200us`.
  * @param {number} nanoseconds
  */
 export function formatExact(nanoseconds) {
@@ -18,7 +18,7 @@ export function formatExact(nanoseconds) {
 }
 
 /**
- * For reading: `3.2 ms`.
+ * Formats a time for people, rounded: `3.2 ms`.
  * @param {number} nanoseconds
  */
 export function formatTime(nanoseconds) {

@@ -1,7 +1,7 @@
-//! Mutations that know what a scenario file looks like: most of them leave it one, so that the fuzzer spends
-//! its time in runs and not at the first misplaced quote.
+//! Mutations specific to scenario files. Most of them keep the file valid, so that the fuzzer spends its time in runs
+//! instead of failing at the first misplaced quote.
 
-/// A line for every key, by table.
+/// Example lines for every key, by table.
 const LINES: [(&str, &[&str]); 3] = [
     (
         "",
@@ -72,7 +72,7 @@ const LINES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// What may stand for a number: ordinary, at an edge, and past it.
+/// Replacement numbers: ordinary ones, limits, and values beyond limits.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -92,7 +92,7 @@ const NUMBERS: [&str; 16] = [
     "-1",
 ];
 
-/// The text, changed once or a few times.
+/// Applies one to four mutations to the text.
 pub(crate) fn mutate(text: &str, seed: u32) -> String {
     let mut dice = Dice(u64::from(seed));
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -108,7 +108,7 @@ pub(crate) fn mutate(text: &str, seed: u32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A line for some key, in place of the one that is there.
+/// Inserts a line for some key, or replaces the line of that key.
 fn put_line(lines: &mut Vec<String>, dice: &mut Dice) {
     let (table, choices) = LINES[[0, 0, 0, 1, 1, 1, 1, 2][dice.below(8)]];
     let line = choices[dice.below(choices.len())];
@@ -129,7 +129,7 @@ fn put_line(lines: &mut Vec<String>, dice: &mut Dice) {
     }
 }
 
-/// Another number in place of one; its unit goes or stays.
+/// Replaces a number by another one, with or without its unit.
 fn put_number(lines: &mut [String], dice: &mut Dice) {
     if lines.is_empty() {
         return;
@@ -150,7 +150,7 @@ fn put_number(lines: &mut [String], dice: &mut Dice) {
     line.replace_range(start..end, NUMBERS[dice.below(NUMBERS.len())]);
 }
 
-/// Chance that follows from the fuzzer's seed (SplitMix64).
+/// Random numbers derived from the fuzzer's seed (SplitMix64).
 struct Dice(u64);
 
 impl Dice {

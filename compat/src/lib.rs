@@ -1,1 +1,1 @@
-//! The tests are all there is.
+//! Empty library: this package contains only tests.

@@ -1,5 +1,5 @@
-//! One list of expectations for quorate and for etcd, tried with etcd's Rust client. Where the two differ, the list says how
-//! and why; docs/etcd.md has the same table, which `UPDATE=1` writes.
+//! One list of expectations for quorate and for etcd, checked with etcd's Rust client. Where the two differ, the list
+//! states how and why. docs/etcd.md contains the same table, which `UPDATE=1` rewrites.
 
 mod server;
 
@@ -15,15 +15,15 @@ use etcd_client::{
 };
 use server::Server;
 
-/// Longer than anything takes that happens at all.
+/// Timeout for operations that are expected to succeed quickly.
 const SOON: Duration = Duration::from_millis(700);
 
-/// What is tried, and what comes of it.
+/// An operation and its expected result.
 struct Expectation {
     what: &'static str,
     tried: fn(&Server) -> Tried<'_>,
     etcd: &'static str,
-    /// What quorate does otherwise, and why.
+    /// Deviating result of quorate and its reason, if quorate differs from etcd.
     quorate: Option<(&'static str, &'static str)>,
 }
 
@@ -206,7 +206,7 @@ fn the_table_in_the_documents_is_this_one() {
     assert!(table == fresh, "docs/etcd.md is old: UPDATE=1 cargo xtask compat writes it");
 }
 
-/// What came of it, or the code and the text of what went wrong.
+/// The result, or the code and message of the error.
 fn shown(came: Result<String, Error>) -> String {
     match came {
         Ok(came) => came,
@@ -226,7 +226,7 @@ async fn lock(client: &mut Client, name: &str, lease: i64) -> Result<(Vec<u8>, i
     Ok((locked.key().to_vec(), revision))
 }
 
-/// Whether it is granted soon.
+/// Whether the lock is granted within [`SOON`].
 async fn granted(client: &mut Client, name: &str, lease: i64) -> Result<bool, Error> {
     match tokio::time::timeout(SOON, lock(client, name, lease)).await {
         Ok(locked) => locked.map(|_| true),
@@ -345,7 +345,7 @@ async fn no_leader_code(server: &Server) -> Result<String, Error> {
     Ok(no_leader(server).await.code)
 }
 
-/// A refusal in two parts.
+/// Code and message of an error.
 mod tonic_status {
     pub(crate) struct Status {
         pub(crate) code: String,
@@ -463,7 +463,7 @@ async fn over(server: &Server) -> Result<String, Error> {
     let revoked = shown(client.lease_revoke(id).await.map(|_| "done".to_owned()));
     let kept = match client.lease_keep_alive(id).await {
         Ok((_, mut answers)) => answers.message().await?.map_or(-1, |answer| answer.ttl()),
-        // The client takes a lease of no time for an error.
+        // The client treats a lease without remaining time as an error.
         Err(_) => 0,
     };
     let left = client.lease_time_to_live(id, None).await?.ttl();

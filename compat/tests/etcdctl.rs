@@ -1,4 +1,4 @@
-//! etcd's own command line, which keeps locks by a recipe over keys and watches.
+//! etcd's command line, which implements locks by a recipe over keys and watches.
 
 mod server;
 
@@ -21,7 +21,7 @@ fn said(command: &mut Command) -> (bool, String, String) {
     (came.status.success(), text(came.stdout), text(came.stderr))
 }
 
-/// Two lines: a key and its value.
+/// Reads a key and its value, one line each.
 fn two_lines(child: &mut Child) -> (String, String) {
     let mut lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();
     let mut next = || lines.next().expect("a line").expect("text");
@@ -40,7 +40,7 @@ async fn locks_exclude_each_other() {
     let server = Server::quorate().await;
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().join("inside").display().to_string();
-    // Making a folder fails if it is there: two at once would show.
+    // `mkdir` fails if the directory exists, so two holders at the same time would be noticed.
     let inside = format!("mkdir {mark} && sleep 0.05 && rmdir {mark} && echo went");
     let running: Vec<Child> = (0..6)
         .map(|_| etcdctl(&server, &["lock", "shared", "--", "sh", "-c", &inside]).spawn())
@@ -62,7 +62,7 @@ async fn leaders_follow_each_other() {
     assert_eq!(two_lines(&mut seen).1, "one");
     let two = etcdctl(&server, &["elect", "boss", "two"]).spawn().expect("etcdctl");
     tokio::time::sleep(Duration::from_millis(300)).await;
-    // Through the other door the same is seen.
+    // The election API reports the same leader.
     let led = server.client().await.expect("a client").leader("boss").await.expect("one leads");
     assert_eq!(led.kv().map(|kv| kv.value()), Some(&b"one"[..]));
     interrupt(one);

@@ -1,20 +1,20 @@
-//! The generated code is what comes of the `.proto` files. `UPDATE=1 cargo xtask verify compat` writes it anew.
+//! The generated code matches the `.proto` files. `UPDATE=1 cargo xtask verify compat` regenerates it.
 
 use std::path::Path;
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
-/// The crate whose code it is. Its own tests would need all that makes code, which takes as long to build as itself.
+/// Crate that contains the generated code. Its own tests would need the code generators, which take as long to build.
 const CRATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/quorate-etcd");
 
-/// What is spoken in JSON, too: all of these packages, and what is about leases of the others.
+/// Messages that also have a JSON form: all of the `v3` packages, and those about leases in the others.
 fn in_json(package: &str, message: &str) -> bool {
     let others = ["KeyValue", "ResponseHeader", "AuthenticateRequest", "AuthenticateResponse"];
     package.starts_with("v3") || message.starts_with("Lease") || others.contains(&message)
 }
 
-/// How a field is in JSON, as etcd's gateway has it.
+/// Serde attribute of a field, with the JSON form of etcd's gateway.
 fn attribute(field: &FieldDescriptorProto) -> String {
     let (name, number) = (field.name(), "number::is_zero");
     let many = field.label() == Label::Repeated;
@@ -37,7 +37,7 @@ fn generate(into: &Path) {
     let set: FileDescriptorSet = protox::compile(files, [folder]).expect("the files make sense");
     let mut config = tonic_prost_build::configure()
         .out_dir(into)
-        // Whoever asks says over which channel.
+        // The caller supplies the channel.
         .build_transport(false);
     for file in &set.file {
         let chosen = |it: &&DescriptorProto| in_json(file.package(), it.name());

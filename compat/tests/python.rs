@@ -1,4 +1,4 @@
-//! A client in another language: `etcd3-py`, which speaks JSON.
+//! A client in another language: `etcd3-py`, which uses the JSON API.
 
 mod server;
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use server::Server;
 
-/// The client, in an environment of its own; nothing if this machine has no Python, or the client cannot be fetched.
+/// Installs the client in a virtual environment; returns `None` without Python or if the client cannot be downloaded.
 fn python() -> Option<std::path::PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let python = folder.join("bin/python");

@@ -1,4 +1,4 @@
-// The cluster: who is up, who has what, who waits, and what has just changed hands.
+// Cluster: the state of the nodes, the holder and queue of each lock, and the recent changes.
 
 import { ClusterError, getJson, listLocks, setToken, watch } from "../cluster.js";
 import { fill, h, s } from "../dom.js";
@@ -14,9 +14,9 @@ import { number, t } from "../texts.js";
  * @typedef {{ at: Date, name: string, holder: Request | null }} Change
  */
 
-/** How often the node is asked how it is. */
+/** Interval at which the status and the locks are polled. */
 const REFRESH_MS = 2000;
-/** So many changes are kept, and so many of a queue are shown. */
+/** Maximum number of changes kept, and maximum number of waiters shown per lock. */
 const CHANGES_MOST = 50;
 const QUEUE_MOST = 10;
 
@@ -77,7 +77,7 @@ export async function page(main, _rest, saved) {
       await new Promise((done) => setTimeout(done, REFRESH_MS));
     }
   };
-  // Many changes at once are one reason to look.
+  // A burst of changes causes a single refresh.
   let waiting = 0;
   const scheduleRefresh = () => {
     if (waiting) return;
@@ -203,7 +203,7 @@ function drawMembers(element, status) {
 const BADGES = { up: "mark-decided", suspected: "mark-suspected", down: "wrong" };
 
 /**
- * The cube along which nodes test each other: neighbours differ in one bit of their numbers.
+ * Draws the hypercube along which nodes test each other: the numbers of neighbours differ in one bit.
  * @param {Member[]} members
  */
 function cube(members) {
@@ -226,7 +226,7 @@ function cube(members) {
     const { x, y } = at(member.node);
     const group = s("g", { class: stateOf(member) });
     const label = s("text", { x, y: y + 5 });
-    // Colour is not the only thing that tells them apart.
+    // A symbol marks the state too, so that colour is not the only cue.
     label.textContent = `${member.node}${{ up: "", suspected: "?", down: "×" }[stateOf(member)]}`;
     group.append(s("circle", { cx: x, cy: y, r: n > 24 ? 11 : 18 }), label);
     drawing.append(group);

@@ -45,7 +45,7 @@ export async function page(main, rest, saved) {
   fill(main, head, setupPanel, problem, controls, pair);
   /** @type {Player | null} */
   let player = null;
-  /** What is shown, and where in time we are. @type {{ results: import("../parts/run-view.js").Result[], recordings: Recording[] } | null} */
+  /** The results and recordings shown. @type {{ results: import("../parts/run-view.js").Result[], recordings: Recording[] } | null} */
   let shown = null;
   let now = () => -1;
 
@@ -84,7 +84,7 @@ export async function page(main, rest, saved) {
     return h("div", { class: "row" }, input, h("label", { class: "row" }, t("key.seed"), seed));
   };
 
-  /** The workload is the same for both: what is set is set for both. @param {Scenario} next */
+  /** Applies a setting to both sides, so that the workload stays the same. @param {Scenario} next */
   const setBoth = (next) => {
     for (const side of /** @type {const} */ ([0, 1])) {
       const { algorithm, seed, quorums } = scenarios[side];
@@ -99,7 +99,7 @@ export async function page(main, rest, saved) {
   const drawSetup = () =>
     fill(setupPanel, h("div", { class: "pair" }, choose(0), choose(1)), setup(scenarios[0], undefined, setBoth, false));
 
-  /** Runs both; says whether that was possible. */
+  /** Runs both scenarios and returns whether that succeeded. */
   const start = async () => {
     drawSetup();
     fill(problem);
@@ -118,7 +118,7 @@ export async function page(main, rest, saved) {
   };
 
   /**
-   * What goes wrong on one side goes wrong on the other too: the workload stays the same.
+   * Adds a fault to both sides, so that the workload stays the same.
    * @param {string} kind
    * @param {string} fault
    */
@@ -126,7 +126,7 @@ export async function page(main, rest, saved) {
     const before = [...scenarios];
     for (const side of /** @type {const} */ ([0, 1])) scenarios[side] = withFault(scenarios[side], kind, fault);
     if (await start()) return;
-    // What one of them cannot run is not asked of the other.
+    // If one side cannot run with the fault, it is removed from both.
     [scenarios[0], scenarios[1]] = before;
     drawSetup();
   };
@@ -134,7 +134,7 @@ export async function page(main, rest, saved) {
   /**
    * @param {import("../parts/run-view.js").Result[]} results
    * @param {Recording[]} recordings
-   * @param {number} at the time at which to be; -1 is before everything
+   * @param {number} at the time to go to; -1 is before the first event
    */
   const show = (results, recordings, at) => {
     shown = { results, recordings };
@@ -143,7 +143,7 @@ export async function page(main, rest, saved) {
       pair,
       sides.map((it) => it.element),
     );
-    // Every moment at which anything happens in either.
+    // Every time at which an event happens in either run.
     const times = [...new Set(recordings.flatMap((recording) => recording.allMoments.map(([time]) => time)))].sort((a, b) => a - b);
     const end = times[times.length - 1] ?? 0;
     player?.pause();
@@ -166,7 +166,7 @@ export async function page(main, rest, saved) {
     const update = () => {
       const time = Math.max(0, now());
       const begun = sharedPlayer.position >= 0;
-      // The end belongs to the last window, and does not begin another.
+      // The end time belongs to the last window and does not start a new one.
       const first = Math.floor(Math.max(0, Math.min(time, end - 1)) / span) * span;
       for (const it of sides) {
         const step = begun ? it.recording.stepAtTime(time) : -1;
@@ -215,13 +215,13 @@ export async function page(main, rest, saved) {
 }
 
 /**
- * How much time a window shows: all of a short run.
+ * Returns the length of a window in virtual time. A short run fits into one window.
  * @param {Recording} recording
  */
 function windowLength(recording) {
   const end = Math.max(1, recording.end);
   if (recording.length <= 160) return end;
-  // Where much happens at once, not too few moments; and windows that begin at round times.
+  // About 120 events and at least 10 distinct times per window, rounded up to 1, 2 or 5 times a power of ten.
   const wanted = Math.max(1, (end * 120) / recording.length, (end * 10) / recording.allMoments.length);
   const power = 10 ** Math.floor(Math.log10(wanted));
   return ([1, 2, 5].find((it) => it * power >= wanted) ?? 10) * power;

@@ -1,4 +1,4 @@
-// Experiments: start one, see how far it is, read its tables and charts.
+// Experiments: start one, follow its progress, and read its tables and charts.
 
 import { get, post, remove } from "../api.js";
 import { field, fill, h } from "../dom.js";
@@ -11,7 +11,7 @@ import { number, t, tOr } from "../texts.js";
  *   charts?: { name: string, title: string, description: string }[] }} Job
  */
 
-/** The ground on which the page is drawn. */
+/** Returns the colour theme for charts; `auto` follows the browser's preference. */
 function theme() {
   return document.documentElement.dataset.theme ?? "auto";
 }
@@ -39,7 +39,7 @@ export async function page(main, rest) {
   );
 
   const choice = (/** @type {Experiment} */ it) => {
-    // The first look should not take minutes: fewer seeds, and smaller worlds.
+    // The initial values use fewer seeds and processes than the defaults, so that a first run does not take minutes.
     const seeds = h("input", { type: "number", min: 1, max: 1000, value: Math.min(it.seeds, 3) });
     const [least, usual, most] = it.sizes ?? [1, 1, 1];
     const size = h("input", { type: "number", min: least, max: most, value: Math.max(least, Math.min(usual, 16)) });
@@ -102,7 +102,7 @@ export async function page(main, rest) {
   const show = (/** @type {Job} */ it) => {
     if (it.state === "failed") return fill(job, h("p", { class: "problem", lang: "en", text: it.problem ?? "" }));
     const block = (/** @type {NonNullable<Job["blocks"]>[0]} */ { title, head, rows }) => {
-      // A heading that begins with a blank stands over figures.
+      // A heading that starts with a space marks a numeric column.
       const kind = (/** @type {number} */ column) => (head[column]?.startsWith(" ") ? "number" : undefined);
       return h(
         "div",

@@ -1,4 +1,4 @@
-// Lessons: the scenarios as a course, each with a text, what to look at and a question.
+// Lessons: scenarios as a course. Each has a text, a note on what to observe, and a question with an answer.
 
 import { get, post } from "../api.js";
 import { fill, h } from "../dom.js";

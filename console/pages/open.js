@@ -1,4 +1,4 @@
-// Open: paste or drop a scenario or a trace, and see it. Whatever it is, it is only ever read.
+// Open: paste or drop a scenario or a trace to show it. The input is treated as data and never executed as code.
 
 import { get, post, postText } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -7,7 +7,7 @@ import { RunView } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
 import { t } from "../texts.js";
 
-/** Larger files are not read. */
+/** Maximum size of a file; larger files are rejected. */
 const BYTES_MOST = 32 << 20;
 
 /** @type {import("../main.js").Page} */
@@ -45,7 +45,7 @@ export async function page(main, _rest, saved) {
     fill(title);
     if (content.trim() === "") return;
     try {
-      // A trace is a JSON object a line; a scenario never begins with a brace.
+      // A trace has one JSON object per line; a scenario never starts with a brace.
       const isTrace = content.trimStart().startsWith("{");
       const result = isTrace ? await postText("trace", content) : await post("run", { toml: content });
       display(result, undefined);

@@ -1,4 +1,4 @@
-// Quorums: fail processes by clicking, and see which quorums still meet.
+// Quorums: fail processes with a click, and see which quorums still intersect.
 
 import { catalogue, get } from "../api.js";
 import { field, fill, h, select } from "../dom.js";
@@ -16,7 +16,7 @@ import { language, number, t, tOr } from "../texts.js";
  *   survives: any, picture?: string }} QuorumReport
  */
 
-/** Larger matrices tell nothing. */
+/** Maximum number of processes for which the matrix is shown; larger ones are unreadable. */
 const MATRIX_MOST = 64;
 
 /** @type {import("../main.js").Page} */
@@ -29,7 +29,7 @@ export async function page(main, rest) {
     failed: new Set((query.get("failed") ?? "").split(",").filter(Boolean).map(Number)),
     shown: Number(query.get("process") ?? 0),
   };
-  /** The quorums of the view to compare with: nobody failed, or what was kept. @type {Set<number>} */
+  /** The failed processes of the view to compare with; default: none. @type {Set<number>} */
   let before = new Set((query.get("before") ?? "").split(",").filter(Boolean).map(Number));
 
   const controls = h("div", { class: "setup-panel" });

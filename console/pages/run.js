@@ -1,4 +1,4 @@
-// Run: pick an algorithm, set up a world, watch, break it.
+// Run: choose an algorithm, configure a run, watch it, and inject faults.
 
 import { catalogue, post } from "../api.js";
 import { INITIAL_SCENARIO, defaultScenario } from "../defaults.js";
@@ -22,7 +22,7 @@ export async function page(main, rest, saved) {
   let runView = null;
   /** @type {AbortController | null} */
   let pending = null;
-  /** The address of the run, without the moment. */
+  /** The address of the run, without the position in it. */
   let currentAddress = route.scenario;
   /** @type {import("../parts/run-view.js").Result | null} */
   let shown = null;
@@ -129,7 +129,7 @@ export async function page(main, rest, saved) {
     start({ scenario: defaultScenario(it) });
   };
 
-  /** Puts the moment into the address. */
+  /** Writes the current position into the address. */
   const updateAddress = () => {
     window.clearTimeout(addressTimer);
     const at = runView && runView.player.position >= 0 ? `&at=${runView.player.position + 1}` : "";
@@ -137,7 +137,7 @@ export async function page(main, rest, saved) {
   };
 
   /**
-   * Shows what came of a run.
+   * Shows the result of a run.
    * @param {import("../parts/run-view.js").Result} result
    * @param {import("../parts/run-view.js").SavedView} [where]
    */
@@ -149,7 +149,7 @@ export async function page(main, rest, saved) {
     fill(runElement, runView.element);
     drawTitle(result);
     drawForm(result.toml ?? "");
-    // Browsers do not like addresses that change with every step.
+    // The address follows with a delay, because browsers limit how often it may change.
     runView.player.addEventListener("move", () => {
       window.clearTimeout(addressTimer);
       addressTimer = window.setTimeout(updateAddress, 250);
@@ -157,15 +157,15 @@ export async function page(main, rest, saved) {
   };
 
   /**
-   * Runs what is said; the address follows, and whoever goes back comes back to the run before.
+   * Runs a scenario and pushes its address, so that the browser's back button returns to the previous run.
    * @param {{ scenario?: any, toml?: string }} request
-   * @param {{ event: number } | { time: number } | { step: number }} [at] where to be in the new run
+   * @param {{ event: number } | { time: number } | { step: number }} [at] the position to go to in the new run
    */
   const start = async (request, at) => {
     pending?.abort();
     pending = new AbortController();
     main.setAttribute("aria-busy", "true");
-    // Only a run that takes long says so.
+    // The notice appears only if the run takes longer than 400 ms.
     const slow = window.setTimeout(
       () =>
         fill(
@@ -221,7 +221,7 @@ export async function page(main, rest, saved) {
 }
 
 /**
- * The scenario in an address, and the event at which somebody was.
+ * Splits an address into the scenario and the position in the run.
  * @param {string} rest
  */
 function parseRoute(rest) {

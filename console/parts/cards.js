@@ -1,4 +1,4 @@
-// The algorithms as cards: what each takes for granted, promises and costs.
+// The algorithms as cards, with the assumptions, guarantees and cost of each.
 
 import { h, fill } from "../dom.js";
 import { cost, summary, t } from "../texts.js";
@@ -66,7 +66,7 @@ function card(catalogue, it, chosen, choose) {
 }
 
 /**
- * What an algorithm says of itself.
+ * Lists the assumptions, guarantees and cost of an algorithm.
  * @param {import("../api.js").Catalogue} catalogue
  * @param {import("../api.js").Card} it
  */

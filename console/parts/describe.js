@@ -1,9 +1,9 @@
-// What happens in a run, in words.
+// Descriptions of trace records, assumptions and properties in the user's language.
 
 import { t, tOr } from "../texts.js";
 
 /**
- * A sentence for a record.
+ * Describes a trace record.
  * @param {import("../global-state.js").Record} record
  */
 export function describe(record) {
@@ -27,7 +27,7 @@ export function describe(record) {
 }
 
 /**
- * What an assumption or a property says, in the reader's language.
+ * Returns the sentence of an assumption or a property in the user's language.
  * @param {"assumes" | "property"} what
  * @param {string} id
  * @param {string | null} family

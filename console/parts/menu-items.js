@@ -1,4 +1,4 @@
-// What can be done where somebody clicked in a diagram.
+// The menu items for a click in a diagram.
 
 import { t } from "../texts.js";
 import { formatExact, formatTime } from "../time.js";
@@ -9,7 +9,7 @@ import { formatExact, formatTime } from "../time.js";
  */
 
 /**
- * A title, and what can be chosen: to go there, and what can be made to go wrong there.
+ * Returns the title and the items of the menu: go to that time, and the faults that can be injected there.
  * @param {import("../drawing.js").ClickTarget} target
  * @param {boolean} isUp whether the process that was clicked is up
  * @param {MenuActions} actions

@@ -1,4 +1,4 @@
-// A small menu where somebody clicked.
+// A context menu at the position of a click.
 
 import { h } from "../dom.js";
 
@@ -50,7 +50,7 @@ export function menu(container, at, title, items) {
     event.preventDefault();
   });
   container.append(list);
-  // All of it is seen, also at an edge and where the drawing is wider than the screen.
+  // Keeps the whole menu visible, also at an edge and when the drawing is wider than the screen.
   const right = container.scrollLeft + container.clientWidth - list.offsetWidth - 4;
   const bottom = container.clientHeight - list.offsetHeight - 4;
   list.style.left = `${Math.max(container.scrollLeft + 4, Math.min(at.x, right))}px`;

@@ -1,4 +1,4 @@
-// Messages that have left and not arrived.
+// Panels for the messages in flight and for the suspicions of the failure detectors.
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
@@ -63,7 +63,7 @@ export function messages(global, cut) {
 }
 
 /**
- * The first of many, without going through all of them.
+ * Returns the first items without iterating over all of them.
  * @template T
  * @param {Iterable<T>} all
  * @param {number} most
@@ -78,7 +78,7 @@ function first(all, most) {
 }
 
 /**
- * What each detector believes, and whether it is so.
+ * Lists the suspicions of each failure detector and marks the wrong ones.
  * @param {import("../global-state.js").GlobalState} global
  */
 export function beliefs(global) {

@@ -1,4 +1,4 @@
-// The buttons under a diagram: play, pause, step, and a slider over all events.
+// Playback controls of a diagram: play, pause, step, and a slider over all events.
 
 import { h, select } from "../dom.js";
 import { icon } from "../icons.js";
@@ -7,8 +7,8 @@ import { t } from "../texts.js";
 
 /**
  * @param {import("../player.js").Player} player
- * @param {() => string} positionText says where we are, for the label
- * @param {((factor: number) => void)} [zoom] shows so many times as much
+ * @param {() => string} positionText returns the current position for the label
+ * @param {((factor: number) => void)} [zoom] multiplies the number of events shown by a factor
  */
 export function playbackControls(player, positionText, zoom) {
   const button = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ act) =>

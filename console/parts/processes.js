@@ -1,11 +1,11 @@
-// Every process as it is now. Only what has changed is drawn again.
+// The current state of every process. Only the cards that changed are redrawn.
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { number, t, tOr } from "../texts.js";
 import { stateTable } from "./state.js";
 
-/** More than this are not shown at once. */
+/** Maximum number of processes per page. */
 const SHOWN = 64;
 
 /**
@@ -24,16 +24,16 @@ export class Processes {
     this.element = h("div", { class: "processes" });
     /** @type {Map<number, { element: HTMLElement, name: string }>} */
     this.cards = new Map();
-    /** Where each state is. @type {string[]} */
+    /** The texts of the segment that was last shown. @type {string[]} */
     this.texts = [];
-    /** What was last shown. @type {{ global: import("../global-state.js").GlobalState, actor: number } | null} */
+    /** Arguments of the last update. @type {{ global: import("../global-state.js").GlobalState, actor: number } | null} */
     this.last = null;
     /** @type {number[]} */
     this.shown = [];
     this.showFrom(0);
   }
 
-  /** Shows the processes from this one on. @param {number} first */
+  /** Shows the page that starts with this process. @param {number} first */
   showFrom(first) {
     const last = Math.min(first + SHOWN, this.recording.n);
     this.shown = Array.from({ length: last - first }, (_, it) => first + it);
@@ -82,11 +82,11 @@ export class Processes {
 
   /**
    * @param {import("../global-state.js").GlobalState} global
-   * @param {number} actor whose event it is
+   * @param {number} actor the process of the current event
    */
   update(global, actor) {
     this.last = { global, actor };
-    // Another part of a long film has its own texts.
+    // Another segment of a long recording has its own texts.
     const textsChanged = global.texts !== this.texts;
     this.texts = global.texts;
     for (const process of this.shown) {
@@ -164,7 +164,7 @@ function list(processes) {
 }
 
 /**
- * What a card depends on.
+ * Returns a key of everything that a card shows; a card is redrawn when its key changes.
  * @param {import("../global-state.js").GlobalState} global
  * @param {number} process
  * @param {number} actor

@@ -1,4 +1,4 @@
-// A run on the stage: its diagram, the buttons to step through it, and the world after each event.
+// The view of a run: its diagram, the playback controls, and the global state after each event.
 
 import { postForText } from "../api.js";
 import { Diagram } from "../drawing.js";
@@ -22,15 +22,18 @@ import { assumptions, counts, properties, verdict } from "./verdicts.js";
  * @typedef {{ scenario?: import("../link.js").Scenario, toml?: string, report?: import("./verdicts.js").Report,
  *   film: import("../recording.js").SegmentData, moments: import("../recording.js").Moment[], differences?: string[] | null,
  *   stopped_at?: number | null, trace?: number }} Result
- * @typedef {{ position: number, events: number, lanes: string, recording: Recording }} SavedView where somebody was in a run
+ * @typedef {{ position: number, events: number, lanes: string, recording: Recording }} SavedView the position in a run
  */
 
-/** How many events a window shows at first, and how many moments: where much happens at once, more events. */
+/**
+ * Minimum numbers of events and of distinct times in a window before zooming. A window that reaches the second number later
+ * shows more events than `EVENTS`.
+ */
 const EVENTS = 60;
 const MOMENTS = 10;
 const EVENTS_LEAST = 4;
 const LANES_MOST = 64;
-/** Whoever drags the slider passes many places at which nothing need be loaded. */
+/** Delay before a segment is loaded, so that dragging the slider does not load every segment it passes. */
 const LOAD_DELAY_MS = 80;
 
 export class RunView {
@@ -49,7 +52,7 @@ export class RunView {
     this.player.adjacentMoment = (direction) => this.adjacentMoment(direction);
     this.diagram = new Diagram((target) => this.openMenu(target));
     this.diagram.request = { ...request };
-    // Up to so many lines are all drawn; of more, the drawing chooses unless somebody does.
+    // Up to LANES_MOST lines are all drawn. Of more, the server selects some unless the user does.
     if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
     this.laneText = saved?.lanes ?? "";
     this.selectLanes(this.laneText);
@@ -73,14 +76,14 @@ export class RunView {
     };
     this.element = this.build();
     this.player.addEventListener("move", () => this.update());
-    // Steps are read out; a film that runs by itself is not.
+    // Screen readers announce single steps, but not automatic playback.
     const updateAriaLive = () => this.panels.step.setAttribute("aria-live", this.player.playing ? "off" : "polite");
     this.player.addEventListener("play", updateAriaLive);
     updateAriaLive();
     bindKeys(this.player);
     this.player.go(saved?.position ?? -1);
     this.update();
-    // The width is known only once the page has the stage.
+    // The width is known only after the element was added to the page.
     requestAnimationFrame(() => this.redraw(true));
     this.resized = new ResizeObserver(() => this.redraw(true));
     this.resized.observe(this.diagram.element);
@@ -90,7 +93,7 @@ export class RunView {
     return this.recording.time(this.player.position);
   }
 
-  /** Where we are, for a stage that takes the place of this one. @returns {SavedView} */
+  /** Returns the current position, for a view that replaces this one. @returns {SavedView} */
   save() {
     return { position: this.player.position, events: this.events, lanes: this.laneText, recording: this.recording };
   }
@@ -152,7 +155,7 @@ export class RunView {
       h("button", { type: "button", on: { click: act }, "data-file": key }, t(`file.${key}`));
     const save = (/** @type {string} */ text) => saveText(`${name}.jsonl`, text, "application/x-ndjson");
     const lines = () => this.result.film.records.map((record) => JSON.stringify(record)).join("\n") + "\n";
-    // A long run is made again, so that the file has all of it.
+    // A long run is repeated on the server, so that the file contains all of it.
     const trace = async () => save(this.recording.isComplete ? lines() : await postForText("trace-file", { scenario }));
     return h(
       "div",
@@ -170,7 +173,7 @@ export class RunView {
     if (box) savePng(`${name}.png`, this.diagram.text, box.width, box.height);
   }
 
-  /** Shows the world after the step at which we are, if it is here, and else as soon as it is. */
+  /** Shows the global state after the current step. If it is not loaded yet, loads it first. */
   update() {
     const step = this.player.position;
     window.clearTimeout(this.loadTimer);
@@ -266,7 +269,7 @@ export class RunView {
     if (step !== undefined) this.player.go(step);
   }
 
-  /** The last step of the next moment, or of the one before. @param {1 | -1} direction */
+  /** Returns the last step of the next or of the previous moment. @param {1 | -1} direction */
   adjacentMoment(direction) {
     const moments = this.recording.moments(this.player.position);
     const here = momentIndex(moments, Math.max(this.player.position, 0));
@@ -275,7 +278,7 @@ export class RunView {
     return next < 0 ? -1 : (moments[Math.min(next, moments.length - 1)]?.[1] ?? -1);
   }
 
-  /** Where lines are many, people choose which they want to see. */
+  /** Returns the input field for choosing process lines; null if all of them are drawn. */
   laneField() {
     if (this.recording.n <= LANES_MOST) return null;
     const input = h("input", {
@@ -294,7 +297,7 @@ export class RunView {
     return h("div", { class: "lane-field" }, field(t("lanes.choose"), input, t("lanes.hint")));
   }
 
-  /** Draws the lines of these processes: `0-9, 37`. @param {string} text */
+  /** Selects the process lines to draw, given a text such as `0-9, 37`. @param {string} text */
   selectLanes(text) {
     if (this.recording.n <= LANES_MOST) return;
     const lanes = new Set();
@@ -306,7 +309,7 @@ export class RunView {
   }
 
   /**
-   * Shows the window in which we are, and a new one if we have left it.
+   * Draws a new window if the current time has left the one that is shown.
    * @param {boolean} [isResized]
    */
   redraw(isResized = false) {
@@ -349,10 +352,10 @@ export class RunView {
   }
 
   /**
-   * Runs the same again with one more fault; everything before it stays as it was.
+   * Runs the scenario again with one more fault. All events before the fault stay the same.
    * @param {string} kind
    * @param {string} fault
-   * @param {{ event: number } | { time: number }} [at] where to be then
+   * @param {{ event: number } | { time: number }} [at] the position to go to afterwards; default: the current event
    */
   addFault(kind, fault, at) {
     if (!this.change || !this.result.scenario) return;

@@ -1,4 +1,4 @@
-// What makes a run: the keys of a scenario as a form.
+// The form for the keys of a scenario.
 
 import { field, h, select } from "../dom.js";
 import { withFault, withoutFault } from "../link.js";
@@ -30,8 +30,8 @@ const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "eventually:50
  * @param {import("../link.js").Scenario} scenario
  * @param {import("../api.js").Card | undefined} card
  * @param {(scenario: import("../link.js").Scenario) => void} change
- * @param {boolean} [withSeed] whether the seed is chosen here
- * @param {HTMLElement[]} [extraDetails] what else can be pulled out
+ * @param {boolean} [withSeed] whether the form has a field for the seed
+ * @param {HTMLElement[]} [extraDetails] further collapsible sections
  */
 export function setup(scenario, card, change, withSeed = true, extraDetails = []) {
   const set = (/** @type {string} */ key, /** @type {any} */ value) => {
@@ -162,7 +162,7 @@ export function setup(scenario, card, change, withSeed = true, extraDetails = []
 }
 
 /**
- * What goes wrong: each fault can be taken away, and others added.
+ * Lists the faults of the scenario, with controls to remove and add faults.
  * @param {import("../link.js").Scenario} scenario
  * @param {(scenario: import("../link.js").Scenario) => void} change
  */

@@ -1,4 +1,4 @@
-// The state of a process, field by field, with what has just changed.
+// The state of a process as a table of fields, with the fields highlighted that the last event changed.
 
 import { fields } from "../debug.js";
 import { h } from "../dom.js";

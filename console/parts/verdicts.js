@@ -1,4 +1,4 @@
-// What became of the properties, so far and in the end, and what it cost beside the formula.
+// The properties of a run, so far and at the end, its assumptions, and its measured cost next to the formula.
 
 import { h } from "../dom.js";
 import { formula, number, t } from "../texts.js";
@@ -17,7 +17,7 @@ import { sentence } from "./describe.js";
  */
 
 /**
- * The event at which a property was broken, as far as anybody can say.
+ * Returns the event at which a property was violated; -1 if the report names none.
  * @param {Property} property
  */
 export function violationEvent(property) {

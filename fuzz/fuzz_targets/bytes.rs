@@ -1,4 +1,4 @@
-//! Whatever arrives from a peer is read or refused.
+//! Arbitrary bytes from a peer are decoded or rejected, without a panic.
 
 #![no_main]
 

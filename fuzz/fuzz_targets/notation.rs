@@ -1,4 +1,4 @@
-//! Any text, as every notation of one line.
+//! Arbitrary text, parsed by every single-line notation.
 
 #![no_main]
 

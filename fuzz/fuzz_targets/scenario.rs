@@ -1,4 +1,4 @@
-//! Any text, as a scenario file.
+//! Arbitrary text, parsed and run as a scenario file.
 
 #![no_main]
 
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     Corpus::Keep
 });
 
-// One mutation in four is the fuzzer's own, which knows nothing of scenarios.
+// One mutation in four is the fuzzer's own, which is not specific to scenarios.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let text = std::str::from_utf8(&data[..size]).ok().filter(|_| !seed.is_multiple_of(4));
     let mutated = text.map(|text| mutator::mutate(text, seed / 4));

@@ -1,4 +1,4 @@
-//! One call of cargo, which can be shown and run.
+//! A cargo command that can be shown and run.
 
 use std::env;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// Variables with which a shell can make test libraries rewrite their expected outputs or pass
-/// regardless. A chore says itself what it wants, so whatever it inherits of these is dropped.
+/// Environment variables that make test libraries rewrite their expected outputs or pass regardless. Each task sets
+/// what it needs, so inherited values are dropped.
 const NOT_INHERITED: [&str; 6] = [
     "INSTA_FORCE_PASS",
     "INSTA_FORCE_UPDATE",
@@ -17,26 +17,26 @@ const NOT_INHERITED: [&str; 6] = [
     "TRYCMD",
 ];
 
-/// A cargo command line with the environment it needs.
+/// Cargo command line with its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct Cargo<'a> {
     pub(crate) environment: &'a [(&'a str, &'a str)],
-    /// Words with a blank between them; none of ours needs quoting.
+    /// Words separated by single blanks; none of ours needs quoting.
     pub(crate) arguments: &'a str,
 }
 
 impl Cargo<'_> {
-    /// Runs it with its output going where ours goes, and says whether it succeeded.
+    /// Runs the command with inherited output, and returns whether it succeeded.
     pub(crate) fn succeeds(&self, root: &Path) -> io::Result<bool> {
         Ok(self.exit_code(root)? == 0)
     }
 
-    /// The same, and what it exits with; 1 if a signal has ended it.
+    /// Runs the command and returns its exit code; 1 if a signal ended it.
     pub(crate) fn exit_code(&self, root: &Path) -> io::Result<u8> {
         self.exit_code_with(root, &[])
     }
 
-    /// The same with more arguments, which may contain blanks.
+    /// Runs the command with more arguments, which may contain blanks, and returns its exit code.
     pub(crate) fn exit_code_with(&self, root: &Path, more: &[&str]) -> io::Result<u8> {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(&program);
@@ -54,7 +54,7 @@ impl Cargo<'_> {
     }
 }
 
-/// The line a person would type to do the same.
+/// Equivalent shell command line.
 impl fmt::Display for Cargo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.environment {

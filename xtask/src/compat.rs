@@ -1,7 +1,7 @@
-//! `cargo xtask verify compat`: etcd's clients do with quorate what they do with etcd, but for what is listed.
+//! `cargo xtask verify compat`: etcd's clients get the same results from quorate as from etcd, except as listed.
 //!
-//! The Rust client needs protoc to build, and etcd itself has to be there: where one is missing the step says so, and with
-//! `QUORATE_PEERS=required`, as in CI, that is a failure.
+//! The Rust client needs protoc to build, and etcd must be installed. If one is missing, the step reports it and is
+//! skipped. With `QUORATE_PEERS=required`, as in CI, that is a failure.
 
 use std::env;
 use std::io;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::programs::{self, is_installed, succeeds};
 
-/// Says whether it is so, as far as this machine can tell.
+/// Runs the compatibility tests if the required programs are installed. Returns whether the step passed.
 pub(crate) fn check(root: &Path) -> io::Result<bool> {
     for program in ["protoc", "etcd"] {
         if !is_installed(program) {

@@ -1,8 +1,8 @@
-//! `cargo xtask verify console`: the types of the page's scripts, and the page in a real browser.
+//! `cargo xtask verify console`: type-checks the page's scripts, and tests the page in a real browser.
 //!
-//! Both need programs that a Rust toolchain does not bring: node, npm and Chromium. Where one is missing the step says
-//! so and checks what it can; with `QUORATE_BROWSER_TESTS=required`, as in CI, that is a failure. What npm installs
-//! goes into the target directory.
+//! Both need programs that are not part of a Rust toolchain: node, npm and Chromium. If one is missing, the step
+//! reports it and checks what it can. With `QUORATE_BROWSER_TESTS=required`, as in CI, that is a failure. npm installs
+//! into the target directory.
 
 use std::env;
 use std::fs;
@@ -12,13 +12,13 @@ use std::process::Command;
 
 use crate::programs::{self, find_program, is_installed, succeeds};
 
-/// The folder of the browser tests.
+/// Directory of the browser tests.
 const TESTS: &str = "crates/quorate-console/browser";
 
 const CHROMIUMS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Says whether the page is as it should be, as far as this machine can tell.
+/// Runs the checks that the installed programs allow. Returns whether the step passed.
 pub(crate) fn check(root: &Path) -> io::Result<bool> {
     let required = env::var("QUORATE_BROWSER_TESTS").is_ok_and(|value| value == "required");
     let missing = ["node", "npm"].into_iter().find(|program| !is_installed(program));
@@ -56,14 +56,14 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     succeeds(&mut node)
 }
 
-/// Says what is missing, and whether that may be.
+/// Reports a missing program. Returns whether the step passes without it.
 fn report_missing(what: &str, consequence: &str, required: bool) -> bool {
     let hint = "install node 20 or newer, npm and chromium to check it here too";
     eprintln!("    {what} is missing: {consequence}; {hint}");
     !required
 }
 
-/// Installs the tools in the versions of the lock file, unless they are there.
+/// Installs the tools in the versions of the lock file, unless they are installed already.
 fn install(root: &Path, tools: &Path) -> io::Result<bool> {
     fs::create_dir_all(tools)?;
     let read = |path: PathBuf| fs::read(path).unwrap_or_default();

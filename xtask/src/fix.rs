@@ -1,18 +1,18 @@
-//! `cargo xtask fix`: the one chore that writes to the work tree.
+//! `cargo xtask fix`: the only task that writes to the work tree.
 
 use std::io;
 use std::path::Path;
 
 use crate::cargo::Cargo;
 
-/// What becomes of the expected outputs beside the tests.
+/// Handling of the expected outputs of tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Snapshots {
     Keep,
     Rewrite,
 }
 
-/// Clippy's rewrites are not always formatted, so formatting comes after them.
+/// Formatting comes last, because Clippy's changes are not always formatted.
 const REPAIRS: [Cargo<'static>; 2] = [
     Cargo {
         environment: &[],
@@ -21,13 +21,13 @@ const REPAIRS: [Cargo<'static>; 2] = [
     Cargo { environment: &[], arguments: "fmt --all" },
 ];
 
-/// Does not stop at the first failing test, or the expected outputs after it would stay old.
+/// Continues after a failing test, because otherwise later expected outputs would not be updated.
 const REWRITE_SNAPSHOTS: Cargo<'static> = Cargo {
     environment: &[("INSTA_UPDATE", "always"), ("TRYCMD", "overwrite")],
     arguments: "test --workspace --no-fail-fast",
 };
 
-/// Runs every repair, also after one that failed, and says whether all succeeded.
+/// Runs every repair, even after a failure, and returns whether all succeeded.
 pub(crate) fn run(root: &Path, snapshots: Snapshots) -> io::Result<bool> {
     let mut passed = true;
     for repair in &REPAIRS {

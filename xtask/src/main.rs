@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask test` runs every test, `cargo xtask verify` every check, `cargo xtask fix` repairs
-//! what a machine can repair.
+//! Project tasks: `cargo xtask test` runs every test, `cargo xtask verify` runs every check, and `cargo xtask fix`
+//! applies automatic fixes.
 
 #![expect(
     clippy::print_stdout,
@@ -97,9 +97,8 @@ fn exit_code(passed: io::Result<bool>) -> ExitCode {
     }
 }
 
-/// The root of the repository. Cargo names this package's directory when it starts us, which stays
-/// right when a build is shared between two checkouts; the compiled-in path serves whoever starts
-/// the program by hand.
+/// Root of the repository. Cargo sets the directory of this package when it starts the program, which stays correct if
+/// two checkouts share a build. The compiled-in path is the fallback when the program is started directly.
 fn root() -> PathBuf {
     let package =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());

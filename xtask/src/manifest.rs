@@ -1,12 +1,11 @@
-//! Reads as much TOML as a `Cargo.toml` uses, so that the chores need no dependency.
+//! Parser for the part of TOML that a `Cargo.toml` uses, so that the tasks need no dependency.
 //!
-//! Tables, dotted and quoted keys, inline tables and values over several lines are understood;
-//! strings over several lines and arrays of tables are not, and nothing asks for them.
+//! It supports tables, dotted and quoted keys, inline tables and multi-line values. It does not support multi-line
+//! strings and arrays of tables, which are not needed.
 
 use std::collections::BTreeSet;
 
-/// The values of a manifest, each under its full key: `["package", "version", "workspace"]` is
-/// `true`.
+/// Values of a manifest, each under its full key: `["package", "version", "workspace"]` is `true`.
 pub(crate) struct Manifest {
     entries: Vec<KeyValue>,
 }
@@ -30,7 +29,7 @@ impl Manifest {
         manifest
     }
 
-    /// The value under a dotted key; strings without their quotes.
+    /// Value of a dotted key; strings are returned without quotes.
     pub(crate) fn value(&self, key: &str) -> Option<&str> {
         self.entries
             .iter()
@@ -38,7 +37,7 @@ impl Manifest {
             .map(|entry| entry.value.as_str())
     }
 
-    /// The packages this one needs to be built; what only its tests need is left out.
+    /// Packages needed to build this one, without dev-dependencies.
     pub(crate) fn dependencies(&self) -> BTreeSet<&str> {
         self.entries.iter().filter_map(KeyValue::dependency).collect()
     }
@@ -55,8 +54,7 @@ impl Manifest {
 }
 
 impl KeyValue {
-    /// The package a line of a dependency table speaks of, under its real name where it was
-    /// renamed.
+    /// Package of an entry in a dependency table; the real name if it was renamed.
     fn dependency(&self) -> Option<&str> {
         let key: Vec<&str> = self.key.iter().map(String::as_str).collect();
         let inside = match key.as_slice() {
@@ -71,7 +69,7 @@ impl KeyValue {
     }
 }
 
-/// The table headers and assignments of a file, one string each, without comments.
+/// Table headers and assignments of a file, one string each, without comments.
 fn statements(text: &str) -> Vec<String> {
     let mut statements = Vec::new();
     let mut open = String::new();
@@ -116,7 +114,7 @@ fn split_once_outside(text: &str, separator: char) -> Option<(&str, &str)> {
     Some((&text[..at], &text[at + separator.len_utf8()..]))
 }
 
-/// The pieces between separators that are neither in a string nor in brackets.
+/// Parts between separators that are neither in a string nor in brackets.
 fn split_outside(text: &str, separator: char) -> Vec<&str> {
     let (mut pieces, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in outside_strings(text) {
@@ -130,7 +128,7 @@ fn split_outside(text: &str, separator: char) -> Vec<&str> {
     pieces
 }
 
-/// The characters that are not part of a string, with their positions.
+/// Characters that are not part of a string, with their positions.
 fn outside_strings(text: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut quote, mut escaped) = (None, false);
     text.char_indices().filter(move |&(_, c)| match quote {

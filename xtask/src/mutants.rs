@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: removes one rule at a time and looks whether the tests notice.
+//! `cargo xtask mutants`: removes one rule at a time and checks that a test fails.
 //!
-//! A mutant is a replacement of text in a copy of the code. The rules of leased-quorum are removed from a package under the target
-//! directory that has nothing but the module and its tests. With `--nodes` the rules of relays are removed from a copy of the
-//! workspace, and the storm over whole nodes has to notice. A mutant that survives is a rule that nothing tests.
+//! A mutant is a text replacement in a copy of the code. The rules of leased-quorum are removed from a package under the
+//! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
+//! copy of the workspace, and the storm over whole nodes has to fail. A mutant that survives is an untested rule.
 
 mod node_rules;
 mod rules;
@@ -14,11 +14,11 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 use std::{env, fs};
 
-/// A rule, and how to break it.
+/// A rule, and the replacement that breaks it.
 struct Rule {
-    /// A short name.
+    /// Short name for the command line.
     name: &'static str,
-    /// The file in the subject's folder.
+    /// File in the source directory of the target.
     file: &'static str,
     from: &'static str,
     to: &'static str,
@@ -27,17 +27,18 @@ struct Rule {
 /// Code whose rules are broken.
 struct MutationTarget {
     rules: &'static [Rule],
-    /// Its folder, in the workspace and in the copy.
+    /// Source directory in the workspace.
     source: &'static str,
+    /// Source directory in the copy.
     copied: &'static str,
     /// Test suites, fastest first: a name, and the arguments of `cargo test`.
     suites: &'static [(&'static str, &'static [&'static str])],
-    /// Storms per configuration, unless `--storms` says otherwise.
+    /// Default number of storms per configuration; `--storms` overrides it.
     storms: &'static str,
 }
 
-/// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so that they are not
-/// optimized.
+/// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so they are
+/// compiled without optimisation.
 const LEASED_QUORUM: MutationTarget = MutationTarget {
     rules: rules::RULES,
     source: "crates/quorate-algorithms/src/mutex/leased_quorum",
@@ -49,7 +50,7 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
     storms: "1500",
 };
 
-/// Relays in nodes.
+/// Relays in nodes of the lock service.
 const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
     source: "crates/quorate-service/src/core",
@@ -58,8 +59,8 @@ const RELAYS: MutationTarget = MutationTarget {
     storms: "300",
 };
 
-/// Maximum duration of one test suite, in seconds, unless `--timeout` says otherwise. A rule may be what ends a loop, or what
-/// lets the storm make progress: a mutant that takes longer counts as caught.
+/// Default timeout of one test suite, in seconds; `--timeout` overrides it. A rule may be what ends a loop, or what lets
+/// the storm make progress, so a mutant that takes longer counts as caught.
 const TIMEOUT_SECONDS: u64 = 300;
 
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
@@ -88,14 +89,14 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// How much is tested per mutant.
+/// Amount of testing per mutant.
 struct TestLimits<'a> {
-    /// Storms per configuration. The storm is left out if there are none.
+    /// Number of storms per configuration. With 0 the storm is skipped.
     storms: &'a str,
     timeout: Duration,
 }
 
-/// Reads the options, and the names of the rules to break.
+/// Parses the options and the names of the rules to break.
 fn parse<'a>(
     words: &[&'a str],
 ) -> io::Result<(&'static MutationTarget, TestLimits<'a>, Vec<&'a str>)> {
@@ -129,9 +130,9 @@ fn parse<'a>(
 
 enum MutantOutcome {
     Passed,
-    /// The suite that failed, and its first complaint.
+    /// The suite that failed, and its first error message.
     Caught(&'static str, String),
-    /// The suite that did not end in time.
+    /// The suite that exceeded the timeout.
     TimedOut(&'static str),
     DoesNotCompile(String),
 }
@@ -151,7 +152,7 @@ impl MutantOutcome {
     }
 }
 
-/// The copy of the code.
+/// Copy of the code in which rules are broken.
 struct Package {
     target: &'static MutationTarget,
     original: PathBuf,
@@ -200,7 +201,7 @@ impl Package {
             if *suite == "storm" && limits.storms == "0" {
                 continue;
             }
-            // Compiling does not count towards the limit.
+            // The time to compile does not count towards the timeout.
             let mut build = self.cargo(limits, arguments);
             let build = build.arg("--no-run").output()?;
             if !build.status.success() {
@@ -232,12 +233,12 @@ impl Package {
     }
 }
 
-/// A package of the module of leased-quorum and its tests.
+/// Creates a package of the module of leased-quorum and its tests.
 fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
     let algorithms = root.join("crates/quorate-algorithms");
     let (original, copy) = (algorithms.join("src/mutex"), folder.join("src/mutex"));
     copy_all(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
-    // The process of the catalogue needs the rest of the crate, and the tests do not need it.
+    // The process of the catalogue needs the rest of the crate, and the tests do not need the process.
     let module = fs::read_to_string(original.join("leased_quorum.rs"))?;
     let needed = |line: &&str| !line.contains(" process") && !line.contains(" wire");
     let module: Vec<&str> = module.lines().filter(needed).collect();
@@ -273,7 +274,7 @@ fn first_error(output: &[u8]) -> String {
     text.lines().find(is_error).unwrap_or("no message").to_owned()
 }
 
-/// The first test that panicked, and its message.
+/// Name and message of the first test that panicked.
 fn first_panic(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
     let test = lines.next().and_then(|line| line.split('\'').nth(1)).unwrap_or("unknown test");

@@ -1,5 +1,4 @@
-//! The promise that core and algorithms are `no_std`, so that no clock, socket or thread can creep
-//! in.
+//! Check that core and algorithms are `no_std`, so that they cannot use a clock, a socket or a thread.
 
 use std::env;
 use std::fs;
@@ -9,13 +8,13 @@ use std::process::Command;
 use crate::tidy::Problem;
 use crate::tree::TextFile;
 
-/// A widely used target without an operating system, for whoever has none installed.
+/// Widely used target without an operating system, suggested if none is installed.
 pub(crate) const USUAL_TARGET: &str = "thumbv7em-none-eabi";
 
 const CRATES: [&str; 2] = ["crates/quorate-algorithms/src/", "crates/quorate-core/src/"];
 
-/// The first installed target that has no `std`. The toolchain's own directory is asked, so that
-/// this also works for a compiler that `rustup` does not manage.
+/// First installed target without `std`. It searches the toolchain's directory, so that it also works for a compiler
+/// that `rustup` does not manage.
 pub(crate) fn installed_target(root: &Path) -> Option<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let answer =
@@ -30,7 +29,7 @@ fn has_no_std(target: &str) -> bool {
     target.split('-').any(|part| part == "none")
 }
 
-/// What the sources themselves give away: a missing `#![no_std]`, or `std` outside of tests.
+/// Problems visible in the sources: a missing `#![no_std]`, or `std` outside of tests.
 pub(crate) fn problems(files: &[TextFile]) -> Vec<Problem> {
     CRATES.iter().flat_map(|source| problems_of_crate(source, files)).collect()
 }
@@ -66,9 +65,8 @@ fn mentions_std(line: &str) -> bool {
         || code.match_indices("std::").any(|(at, _)| !code[..at].ends_with(in_name))
 }
 
-/// Where the reader of a file stands: items marked `#[cfg(test)]` are skipped. That the code is
-/// formatted makes this easy, because an item ends with the first `}` that is indented like its
-/// attribute.
+/// State while scanning a file, to skip items marked `#[cfg(test)]`. This is simple because the code is formatted: an
+/// item ends with the first `}` that is indented like its attribute.
 enum ScanState<'a> {
     Code,
     Marked { indent: &'a str },

@@ -1,15 +1,15 @@
-//! `cargo xtask performance`: measures quorate beside everybody else and writes docs/performance.md.
+//! `cargo xtask performance`: measures quorate and all compared systems, and writes docs/performance.md.
 
 use std::io;
 use std::path::Path;
 
 use crate::cargo::Cargo;
 
-/// All of them, into the folder of the documents. Figures need a release build, and a machine that does nothing else.
+/// Compares with everything and writes to the docs directory. Results need a release build and an otherwise idle machine.
 const ARGUMENTS: &str = "run --release --locked -p quorate -- bench \
     --against etcd,zookeeper,redis,redlock,stateright,madsim,simpy --out docs";
 
-/// Runs it with further words, such as `--seconds 1`. The exit code is that of `quorate bench`.
+/// Runs the benchmark with additional arguments, such as `--seconds 1`. Returns the exit code of `quorate bench`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<u8> {
     let arguments = [&[ARGUMENTS], words].concat().join(" ");
     let cargo = Cargo { environment: &[], arguments: &arguments };

@@ -1,4 +1,4 @@
-//! Programs that some steps need: those of the machine, and our own.
+//! Programs that some steps need: installed ones, and our own.
 
 use std::env;
 use std::io;
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::Cargo;
 
-/// Whether a program is there.
+/// Whether a program is installed.
 pub(crate) fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Where a program is, since some are started by their path.
+/// Path of a program on the PATH, because some programs must be started by their path.
 pub(crate) fn find_program(program: &str) -> PathBuf {
     let folders = env::var_os("PATH").unwrap_or_default();
     let candidates = env::split_paths(&folders).map(|folder| folder.join(program));
@@ -25,7 +25,7 @@ pub(crate) fn succeeds(command: &mut Command) -> io::Result<bool> {
     Ok(command.status()?.success())
 }
 
-/// Our own program as the tests have built it; none if it does not build.
+/// Builds our program together with the tests and returns its path; `None` if the build fails.
 pub(crate) fn quorate(root: &Path) -> io::Result<Option<PathBuf>> {
     let build = Cargo { environment: &[], arguments: "test --workspace --locked --no-run" };
     eprintln!("    {build}");

@@ -1,4 +1,4 @@
-//! The house rules that no compiler knows, as pure functions over the text files of the tree.
+//! Project rules that no compiler checks, as pure functions over the text files of the tree.
 
 mod arrows;
 #[cfg(test)]
@@ -11,18 +11,18 @@ use crate::tree::TextFile;
 
 const LINES_MAX: usize = 700;
 
-/// What the header of an algorithm tells a reader who chooses one without reading code.
+/// Header lines with which a reader can choose an algorithm without reading code.
 const HEADER_LABELS: [&str; 5] =
     ["Source", "Assumes", "Guarantees", "Costs", "Departs from the paper"];
 
-/// The words below are cut in two so that this file passes its own rules.
+/// The words below are split so that this file passes its own rules.
 const LEFT_OVER_MACROS: [&str; 3] =
     [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!(")];
 const LEFT_OVER_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 
-/// What every crate takes from the workspace, so that it is said once.
+/// Keys that every crate inherits from the workspace.
 const INHERITED: [&str; 4] = [
     "package.version.workspace",
     "package.license.workspace",
@@ -30,7 +30,7 @@ const INHERITED: [&str; 4] = [
     "lints.workspace",
 ];
 
-/// A broken rule and where.
+/// Violation of a rule, and its location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Problem {
     path: String,
@@ -57,7 +57,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that breaks a rule, sorted by place.
+/// All violations, sorted by location.
 pub(crate) fn problems(files: &[TextFile]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = files.iter().flat_map(problems_of).collect();
     problems.sort();
@@ -95,8 +95,8 @@ fn machine_paths(file: &TextFile) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// A `/` after a name, a dot or a closing bracket continues a relative path or an address;
-/// elsewhere it starts an absolute path.
+/// A `/` after a name, a dot or a closing bracket continues a relative path or a URL. Elsewhere it starts an
+/// absolute path.
 fn has_absolute(line: &str, path: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || "-_.~)]}>*".contains(c);
     line.match_indices(path).any(|(at, _)| !line[..at].ends_with(continues))
@@ -116,7 +116,7 @@ fn left_over_macros(file: &TextFile) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Whether the word occurs on its own; a word that ends in a bracket ends there.
+/// Whether the word occurs as a whole word. A word that ends in a bracket ends there.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -127,7 +127,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 fn too_long(file: &TextFile) -> Option<Problem> {
-    // Nobody writes or reads what is made from another file.
+    // Generated files may have any length.
     if file.path.contains("/generated/") {
         return None;
     }
@@ -156,7 +156,7 @@ fn ignores_silently(line: &str) -> bool {
     reason.is_none_or(|text| text.trim_start().starts_with('"'))
 }
 
-/// One file directly below a family; `mod.rs` holds what its algorithms share.
+/// Algorithms are files directly below a family. `mod.rs` contains what they share.
 fn is_algorithm(path: &str) -> bool {
     let Some(inside) = path.strip_prefix("crates/quorate-algorithms/src/") else { return false };
     let Some((_, name)) = inside.split_once('/') else { return false };

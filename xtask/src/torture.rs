@@ -1,22 +1,22 @@
-//! `cargo xtask torture`: a cluster of real processes under real faults, for as long as one likes.
+//! `cargo xtask torture`: runs a cluster of real processes under real faults.
 
 use std::io;
 use std::path::Path;
 
 use crate::cargo::Cargo;
 
-/// Hardly optimised, as the tests are: a cluster that waits for leases most of the time needs no more, and it is built sooner.
+/// Hardly optimised, like the tests: the cluster mostly waits for leases, and the build is faster.
 const CARGO: Cargo<'static> =
     Cargo { environment: &[], arguments: "run --quiet --profile test -p quorate-torture --" };
 
-/// Runs it with the words after `torture`; without a kind, faults. The exit code is the torture's own.
+/// Runs the torture with these arguments; the default kind is `faults`. Returns its exit code.
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<u8> {
     let arguments = arguments(words);
     eprintln!("==> {CARGO}{}", shown(&arguments));
     CARGO.exit_code_with(root, &arguments)
 }
 
-/// The arguments of the torture itself, each as it was given.
+/// Arguments of the torture program, unchanged.
 fn arguments<'a>(words: &[&'a str]) -> Vec<&'a str> {
     match words.first() {
         Some(&("faults" | "stress")) => words.to_vec(),
@@ -24,7 +24,7 @@ fn arguments<'a>(words: &[&'a str]) -> Vec<&'a str> {
     }
 }
 
-/// Arguments as a person would type them.
+/// Arguments as a user would type them.
 fn shown(arguments: &[&str]) -> String {
     let quoted = |word: &&str| {
         let quote = if word.contains(' ') || word.is_empty() { "'" } else { "" };

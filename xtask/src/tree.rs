@@ -1,10 +1,10 @@
-//! The text files of the work tree, in a fixed order.
+//! Text files of the work tree, in a fixed order.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// A text file: where it is, below the root and with `/` between the parts, and what it says.
+/// Text file: its path below the root, with `/` as separator, and its contents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TextFile {
     pub(crate) path: String,
@@ -16,13 +16,13 @@ impl TextFile {
         self.path.ends_with(".rs")
     }
 
-    /// The lines with their numbers, which start at 1.
+    /// Lines with their numbers, which start at 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 }
 
-/// Every file below `root` that is UTF-8 and that the repository would keep, sorted by path.
+/// All UTF-8 files below `root` that are not ignored by git, sorted by path.
 pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
     let ignored =
         IgnorePatterns::parse(&fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
@@ -38,7 +38,7 @@ fn visit(
     ignored: &IgnorePatterns,
     files: &mut Vec<TextFile>,
 ) -> io::Result<()> {
-    // Cargo marks a build directory so, whatever its name.
+    // Cargo marks every build directory with this file, whatever its name.
     if directory.join("CACHEDIR.TAG").exists() {
         return Ok(());
     }
@@ -63,9 +63,8 @@ fn cannot_read(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
 }
 
-/// What the repository does not keep. Of the patterns of `.gitignore` this knows `/path`, `name`
-/// and `*.ending`; one it does not know ignores nothing, so that the checks see rather too much
-/// than too little.
+/// Paths that git ignores. It supports the patterns `/path`, `name` and `*.ending` of `.gitignore`. Any other pattern
+/// ignores nothing, so that the checks see too much rather than too little.
 struct IgnorePatterns {
     patterns: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask verify`: every check, cheapest first, none of which writes to the work tree.
+//! `cargo xtask verify`: runs every check, cheapest first. None of them writes to the work tree.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cargo::Cargo;
 use crate::{compat, console, no_std, tidy, tree};
 
-/// One named check.
+/// One check, selected by its name.
 pub(crate) struct Step {
     name: &'static str,
     description: &'static str,
@@ -55,8 +55,8 @@ const STEPS: [Step; 11] = [
     Step {
         name: "test",
         description: "every test passes, documentation examples included",
-        // Property tests draw the same cases every time, so a failure comes back on the next run
-        // although it left no file behind.
+        // Property tests use the same cases every time, so that a failure recurs on the next run although it left
+        // no file behind.
         action: StepAction::Cargo(Cargo {
             environment: &[
                 ("INSTA_UPDATE", "no"),
@@ -119,8 +119,7 @@ const STEPS: [Step; 11] = [
     },
 ];
 
-/// The steps of these names, or all of them if there are none; otherwise the first name that is no
-/// step's.
+/// Steps with these names, or all steps if no name is given. Fails with the first unknown name.
 pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a str> {
     if names.is_empty() {
         return Ok(STEPS.iter().collect());
@@ -128,8 +127,7 @@ pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a st
     names.iter().map(|&name| STEPS.iter().find(|step| step.name == name).ok_or(name)).collect()
 }
 
-/// The steps that say whether everything works, for CI. The others take minutes each, and are for those who change
-/// something.
+/// Steps that show whether everything works, for CI. The others take minutes each and are meant for contributors.
 pub(crate) fn tests() -> Vec<&'static Step> {
     STEPS
         .iter()
@@ -137,7 +135,7 @@ pub(crate) fn tests() -> Vec<&'static Step> {
         .collect()
 }
 
-/// A table of the steps, one a line.
+/// Table of the steps, one per line.
 pub(crate) fn list() -> String {
     let mut text = String::from("Steps of verify:\n");
     for step in &STEPS {
@@ -146,7 +144,7 @@ pub(crate) fn list() -> String {
     text
 }
 
-/// Runs the steps in order until one fails, and says whether all passed.
+/// Runs the steps in order until one fails, and returns whether all passed.
 pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
     let mut total = Duration::ZERO;
     for step in steps {
@@ -186,7 +184,7 @@ impl StepAction {
     }
 }
 
-/// The compiler is the better judge, but it needs a target that has no `std`.
+/// Prefers the compiler, which needs a target without `std`, to a scan of the sources.
 fn check_no_std(root: &Path) -> io::Result<bool> {
     if let Some(target) = no_std::installed_target(root) {
         let arguments =

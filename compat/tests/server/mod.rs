@@ -1,4 +1,4 @@
-//! A server that lives as long as its test.
+//! A server that runs until its test ends.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use etcd_client::{Client, Error};
 
-/// A server on loopback.
+/// Server process on loopback.
 pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) endpoint: String,
@@ -17,7 +17,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Three nodes of quorate; the program is told by the environment.
+    /// Starts three quorate nodes. QUORATE_BIN names the program.
     pub(crate) async fn quorate() -> Self {
         let program = std::env::var_os("QUORATE_BIN");
         let program = program.expect("QUORATE_BIN names the program; `cargo xtask compat` does");
@@ -27,7 +27,7 @@ impl Server {
         Self::start("quorate", command, port, tempfile::tempdir().expect("a folder")).await
     }
 
-    /// One node of etcd.
+    /// Starts a single etcd node.
     pub(crate) async fn etcd() -> Self {
         let (folder, port, peers) =
             (tempfile::tempdir().expect("a folder"), free_port(), free_port());
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// A client with a connection of its own.
+    /// Opens a client with its own connection.
     pub(crate) async fn client(&self) -> Result<Client, Error> {
         Client::connect([&self.endpoint], None).await
     }

@@ -1,7 +1,7 @@
-//! The algorithms by name: one list, from which drivers, experiments and the command line are fed.
+//! The catalogue: the list of all algorithms by name, used by drivers, experiments and the command line.
 //!
-//! An algorithm is a type, and drivers are compiled for each: [`visit`] calls a [`Visitor`] with the
-//! type that a name stands for.
+//! An algorithm is a type, and drivers are monomorphised for each of them. [`visit`] calls a [`Visitor`] with the type
+//! that belongs to a name.
 
 use alloc::vec::Vec;
 
@@ -36,60 +36,61 @@ use crate::mutex::{
     Singhal, SuzukiKasami, TokenRing,
 };
 
-/// What an algorithm is told about the world it is to live in.
+/// The configuration from which the processes of an algorithm are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// How many processes there are.
+    /// Number of processes in the system.
     pub n: usize,
-    /// The process that serves the others, starts with the token or commands, where the algorithm has one.
+    /// The process that is the server, first token holder, coordinator or commander, for algorithms that have one.
     pub server: ProcessId,
-    /// The tree to talk along, where the algorithm does.
+    /// The spanning tree along which messages travel, for algorithms that use one.
     pub tree: SpanningTree,
-    /// Whose votes are enough, where the algorithm votes.
+    /// The quorum system, for algorithms that vote.
     pub quorums: AnySystem,
-    /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
+    /// Whether a requester keeps its votes until it leaves, for algorithms in which it could return them earlier.
     pub no_cancel: bool,
-    /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
+    /// Whether a leaving holder passes the permission directly to the next waiter and not through the server, for
+    /// algorithms that support it.
     pub hand_over: bool,
-    /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
+    /// Initial values of the logical clocks, indexed by process. Default: 0.
     pub clocks: Vec<u64>,
-    /// How many faults an agreement is to bear.
+    /// Number of faults that an agreement tolerates.
     pub tolerates: usize,
-    /// What everybody needs to check signatures, where the algorithm signs.
+    /// The public keys of all processes, for algorithms that sign messages.
     pub keys: PublicKeys,
-    /// For whom messages are, where the algorithm multicasts.
+    /// The group that receives each message, for multicast algorithms.
     pub to: Group,
-    /// What may be known about time, where the algorithm is a detector or has timeouts.
+    /// Usual and maximum message delay, for detectors and algorithms with timeouts.
     pub delay_bounds: DelayBounds,
-    /// Time-to-live of a lease, where the algorithm has leases.
+    /// Time-to-live of a lease, for algorithms that have leases.
     pub lease: Span,
-    /// How often a waiting client renews its lease before it gives up, where that is bounded.
+    /// Number of times a waiting client renews its lease before it gives up. `None` means no limit.
     pub renewals: Option<u32>,
-    /// With what processes stand, where the algorithm elects.
+    /// The identifiers with which the processes stand for election, for election algorithms.
     pub candidates: Candidates,
-    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    /// Delay before a process starts an election, per process that ranks above it, for algorithms that support it.
     pub rank_delay: Span,
-    /// How clocks are set, where the algorithm sets them.
+    /// Parameters of clock synchronisation, for algorithms that set clocks.
     pub clock: ClockSetup,
 }
 
-/// What an algorithm is told that sets clocks.
+/// Parameters of clock synchronisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSetup {
-    /// Those who serve the time, where some do.
+    /// The time servers, for algorithms that have them.
     pub servers: ProcessSet,
-    /// How many servers' answers are waited for.
+    /// Number of servers whose answers end a probe.
     pub replies: usize,
-    /// How often they are asked before the best answers are taken.
+    /// Number of probes per synchronisation; the best reading of each server is used.
     pub probes: u32,
-    /// Clocks further apart than this are not averaged.
+    /// Maximum difference between clocks that are averaged. Clocks further apart are left out.
     pub outlier: Span,
-    /// What is known of clocks and links.
+    /// Known bounds on message delay and clock drift.
     pub limits: clock_sync::Limits,
 }
 
 impl Setup {
-    /// So many processes, and nothing out of the ordinary: a message takes a millisecond, and majorities decide.
+    /// The default configuration for `n` processes: a message takes one millisecond, and quorums are majorities.
     pub fn new(n: usize) -> Self {
         let delay = Span::from_millis(1);
         Self {
@@ -118,7 +119,7 @@ impl Setup {
         }
     }
 
-    /// The smallest and the largest quorum while nobody has failed.
+    /// The sizes of the smallest and the largest quorum while no process has failed.
     pub fn quorum_sizes(&self) -> (u64, u64) {
         let none = ProcessSet::new();
         let sizes =
@@ -128,142 +129,143 @@ impl Setup {
         (least as u64, most as u64)
     }
 
-    /// The logical clock that the process starts with.
+    /// The initial logical clock of a process.
     pub fn clock(&self, id: ProcessId) -> LamportClock {
         LamportClock::at(self.clocks.get(id.index()).copied().unwrap_or(0))
     }
 
-    /// With what the process stands for election at the start.
+    /// The identifier with which a process stands for election initially.
     pub fn identifier(&self, id: ProcessId) -> Identifier {
         self.candidates.of(id)
     }
 
-    /// The coterie, for an algorithm that works over no other system and says so in its list.
+    /// The coterie. Panics if the quorum system is not a fixed one, so only algorithms whose `QUORUMS` list fixed
+    /// systems alone may call it.
     pub fn coterie(&self) -> &AnyCoterie {
         self.quorums.fixed().expect("an algorithm is given only a quorum system of its list")
     }
 }
 
-/// Who talks to whom.
+/// The communication topology of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Everybody to everybody.
+    /// Every process sends to every other one.
     Everybody,
-    /// Each to the next.
+    /// Each process sends to its neighbours on a ring.
     Ring,
-    /// All to the one that serves them.
+    /// All processes communicate with one server.
     Server,
-    /// Along a spanning tree.
+    /// Messages travel along a spanning tree.
     Tree,
-    /// Along the edges of a VCube.
+    /// Messages travel along the edges of a VCube.
     VCube,
-    /// Each to its quorum.
+    /// Each process sends to the members of its quorum.
     Quorums,
 }
 
-/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+/// A message that can be serialised for a network. Without the feature `serde`, any type qualifies.
 #[cfg(feature = "serde")]
 pub trait Sendable: serde::Serialize + serde::de::DeserializeOwned {}
 #[cfg(feature = "serde")]
 impl<M: serde::Serialize + serde::de::DeserializeOwned> Sendable for M {}
 
-/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+/// A message that can be serialised for a network. Without the feature `serde`, any type qualifies.
 #[cfg(not(feature = "serde"))]
 pub trait Sendable {}
 #[cfg(not(feature = "serde"))]
 impl<M> Sendable for M {}
 
-/// An algorithm in the catalogue.
+/// An algorithm of the catalogue.
 pub trait Algorithm: Process<Message: Sendable> {
-    /// What it says of itself.
+    /// Name, assumptions, guarantees and cost of the algorithm.
     const PROFILE: Profile;
 
-    /// The quorum systems it can work over, the usual one first; none if it does not vote.
+    /// Names of the supported quorum systems, the default first. Empty if the algorithm does not vote.
     const QUORUMS: &'static [&'static str] = &[];
 
-    /// The kind of message that is the token, if whoever has a token may enter.
+    /// The message kind that carries the token, if holding a token is what permits entry.
     const TOKEN: Option<&'static str> = None;
 
-    /// Whether its processes talk along a spanning tree.
+    /// Whether messages travel along a spanning tree.
     const ALONG_A_TREE: bool = false;
 
-    /// Who talks to whom.
+    /// The communication topology of the algorithm.
     const SHAPE: Shape = match (Self::QUORUMS, Self::ALONG_A_TREE) {
         (_, true) => Shape::Tree,
         ([], false) => Shape::Everybody,
         _ => Shape::Quorums,
     };
 
-    /// Whether a permission may go straight from the leaving to the next.
+    /// Whether the algorithm supports [`Setup::hand_over`].
     const HANDS_OVER: bool = false;
 
-    /// Whether its processes set their clocks by servers that have the true time.
+    /// Whether processes set their clocks by time servers.
     const ASKS_SERVERS: bool = false;
 
-    /// Whether it averages clocks, and may leave some out.
+    /// Whether the algorithm averages clocks and may leave outliers out.
     const AVERAGES_CLOCKS: bool = false;
 
-    /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
+    /// Whether all processes know all identifiers in advance, so that identifiers cannot change.
     const KNOWS_IDENTIFIERS: bool = false;
 
-    /// About how many bytes each process keeps for each other one, where that adds up in a large world.
+    /// Approximate memory in bytes that each process needs per other process, if it is significant with many processes.
     const BYTES_PER_OTHER: u64 = 0;
 
-    /// Whether a process can leave those above it time to stand first.
+    /// Whether the algorithm supports [`Setup::rank_delay`].
     const DELAYS_BY_RANK: bool = false;
 
-    /// Whether a message may be for some only, where it multicasts.
+    /// Whether a multicast may go to a subset of the processes.
     const GROUPS: bool = true;
 
-    /// Whether its processes act in synchronous rounds.
+    /// Whether the algorithm runs in synchronous rounds.
     const IN_ROUNDS: bool = false;
 
-    /// Whether its processes sign what they say.
+    /// Whether processes sign their messages.
     const SIGNS: bool = false;
 
-    /// What an agreement is about.
+    /// The kind of agreement: what is proposed and decided.
     const AGREEMENT_KIND: AgreementKind = AgreementKind::Proposal;
 
-    /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
+    /// Default number of faults to tolerate among `n` processes. `None` if the algorithm has no such parameter.
     fn tolerates(n: usize) -> Option<usize> {
         let _ = n;
         None
     }
 
-    /// What it says of itself in such a world, where that makes a difference.
+    /// The profile under this configuration, for algorithms whose profile depends on it.
     fn profile(setup: &Setup) -> Profile {
         let _ = setup;
         Self::PROFILE
     }
 
-    /// Its process `id`.
+    /// Builds process `id` of the algorithm under this configuration.
     fn build(setup: &Setup, id: ProcessId) -> Self;
 
-    /// What it promises to cost in such a world.
+    /// The promised cost under this configuration.
     fn cost(setup: &Setup) -> Cost;
 }
 
-/// An algorithm that is not a specimen. Whatever runs one for real asks for this.
+/// An algorithm that is not a specimen. Code that runs an algorithm in production requires this trait.
 pub trait Sound: Algorithm {}
 
-/// A mutex that lets some of what it has to say ride on the answers of a VCube diagnosis below it.
+/// A mutex that can piggyback data on the answers of a VCube diagnosis below it.
 pub trait Piggybacking: Algorithm {
-    /// The two together.
+    /// The mutex stacked over the diagnosis.
     type WithDiagnosis: Mutex + Process<Message: Sendable> + 'static;
 
-    /// Their process `id`.
+    /// Builds process `id` of the stack.
     fn build_piggybacking(setup: &Setup, id: ProcessId) -> Self::WithDiagnosis;
 }
 
-/// Something to be done with an algorithm whose type is known only by name.
+/// An operation on an algorithm whose type is selected by name. It has one method per family.
 pub trait Visitor {
-    /// What comes of it.
+    /// The result of the operation.
     type Answer;
 
-    /// Does it with a mutual exclusion algorithm.
+    /// Visits a mutual exclusion algorithm.
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
 
-    /// Does it with one that can ride on a diagnosis, where that makes a difference.
+    /// Visits a mutual exclusion algorithm that can piggyback on a diagnosis. Default: calls [`Visitor::mutex`].
     fn piggybacking_mutex<A: Piggybacking + Mutex + 'static>(self) -> Self::Answer
     where
         Self: Sized,
@@ -271,36 +273,36 @@ pub trait Visitor {
         self.mutex::<A>()
     }
 
-    /// Does it with an election.
+    /// Visits an election algorithm.
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
-    /// Does it with an agreement.
+    /// Visits an agreement algorithm.
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
-    /// Does it with a multicast.
+    /// Visits a multicast algorithm.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
 
-    /// Does it with a failure detector.
+    /// Visits a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
 
-    /// Does it with one that sets clocks.
+    /// Visits a clock synchronisation algorithm.
     fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer;
 }
 
-/// Something to be done with any algorithm, whatever its family.
+/// An operation that treats the algorithms of all families alike.
 pub trait AlgorithmQuery {
-    /// What comes of it.
+    /// The result of the operation.
     type Answer;
 
-    /// Does it.
+    /// Performs the operation on algorithm `A`.
     fn query<A: Algorithm>(self) -> Self::Answer;
 }
 
 macro_rules! catalogue {
     ($($visit:ident $algorithm:ty),* $(,)?) => {
-        /// What every algorithm says of itself, family by family.
+        /// The profiles of all algorithms, grouped by family.
         pub const PROFILES: &[Profile] = &[$(<$algorithm>::PROFILE),*];
 
-        /// Calls the visitor with the algorithm of that name, if there is one.
+        /// Calls the visitor with the algorithm of that name. Returns `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer> {
             $(if name == <$algorithm>::PROFILE.name {
                 return Some(visitor.$visit::<$algorithm>());
@@ -308,7 +310,7 @@ macro_rules! catalogue {
             None
         }
 
-        /// The same for one who does not care about families.
+        /// Performs a query on the algorithm of that name, whatever its family. Returns `None` if there is none.
         pub fn query_algorithm<L: AlgorithmQuery>(name: &str, query: L) -> Option<L::Answer> {
             $(if name == <$algorithm>::PROFILE.name {
                 return Some(query.query::<$algorithm>());

@@ -1,32 +1,33 @@
-//! Numbered copies of a process are a process: one agreement after the other, say, each with its own messages.
+//! Numbered instances of a process, combined into one process. Example: a sequence of agreements, each
+//! with its own messages.
 //!
-//! A copy comes into being when somebody first speaks of its number. All hear of crashes, the later ones of the earlier
-//! crashes too.
+//! An instance starts when the first command, message or timer with its number arrives. All instances receive beliefs
+//! about crashes. An instance that starts later also knows the crashes that were reported before.
 
 use alloc::collections::BTreeMap;
 
 use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet};
 
-/// As many copies of a process as are spoken of.
+/// Any number of instances of a process, started on demand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instances<P> {
-    /// A copy that nobody has spoken of: it has only heard its detector.
+    /// The initial state of the next instance. It has received nothing but beliefs, round ends and recoveries.
     template: P,
     started: BTreeMap<u64, P>,
 }
 
-/// Something of the copy with this number.
+/// A command, message, timer or output of one instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Numbered<T> {
-    /// Which copy.
+    /// The number of the instance.
     pub instance: u64,
-    /// What.
+    /// The command, message, timer or output itself.
     pub what: T,
 }
 
 impl<P: Process> Instances<P> {
-    /// Copies of this process.
+    /// Creates instances as clones of `template`.
     pub const fn new(template: P) -> Self {
         Self { template, started: BTreeMap::new() }
     }
@@ -58,7 +59,7 @@ impl<P: Process> Instances<P> {
     }
 
     fn with_all(&mut self, out: &mut Effects<Self>, mut step: impl FnMut(&mut P, &mut Effects<P>)) {
-        // A copy that nobody has spoken of has nothing to say about it.
+        // The effects of the template are discarded: no instance has this state yet.
         step(&mut self.template, &mut Effects::new(out.now()));
         let started: alloc::vec::Vec<u64> = self.started.keys().copied().collect();
         for instance in started {

@@ -1,5 +1,5 @@
-//! The algorithms, one module per paper. Each is a [`quorate_core::Process`]: no I/O, no clock, no
-//! chance, and no knowledge of who drives it. [`catalogue`] finds them by name.
+//! The algorithms, one module per paper. Each is a [`quorate_core::Process`]: a state machine without I/O, clock or
+//! randomness, independent of the driver that runs it. [`catalogue`] finds an algorithm by name.
 
 #![no_std]
 

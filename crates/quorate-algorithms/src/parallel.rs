@@ -1,30 +1,31 @@
-//! Two processes side by side are a process: for a layer that stands over both.
+//! Two processes that run in parallel as one process, for a layer above that uses both.
 //!
-//! Each is asked and heard apart, and hears of crashes as the other does. Here and not beside `Stack`, because only
-//! the crate that owns a type may put a layer over it that is no detector's.
+//! Commands, messages and timers go to one of the two. Beliefs, round ends and recoveries go to both. The type is
+//! defined here and not next to `Stack` because of coherence: `UpperLayer` has a blanket implementation for all
+//! detectors, and only the crate that owns a type can rely on it not being a detector.
 
 use core::fmt;
 
 use quorate_core::{Belief, Effects, Layered, Process, ProcessId, ProcessSet};
 
-/// Two processes side by side.
+/// Two processes that run in parallel, without interacting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parallel<L, R> {
     left: L,
     right: R,
 }
 
-/// Something of one of the two.
+/// A command, output or error of one of the two processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Side<L, R> {
-    /// Of the left one.
+    /// Belongs to the left process.
     Left(L),
-    /// Of the right one.
+    /// Belongs to the right process.
     Right(R),
 }
 
 impl<L: Process, R: Process> Parallel<L, R> {
-    /// Puts one beside the other.
+    /// Combines two processes into one.
     pub const fn new(left: L, right: R) -> Self {
         Self { left, right }
     }
@@ -127,7 +128,7 @@ impl<L: Process, R: Process> Process for Parallel<L, R> {
     }
 }
 
-/// What one of the two has to say, in its own words.
+/// Displays the value itself, without naming the side.
 impl<L: fmt::Display, R: fmt::Display> fmt::Display for Side<L, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

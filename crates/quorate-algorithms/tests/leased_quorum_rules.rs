@@ -1,5 +1,5 @@
-//! Rules of leased-quorum one by one: what voters answer to clients that err or lie, what candidates and clients ignore, order,
-//! and cost.
+//! Rules of leased-quorum one by one: how voters answer faulty or malicious clients, which messages candidates and
+//! clients ignore, order, and cost.
 
 #[path = "leased_quorum_rules/candidates.rs"]
 mod candidates;
@@ -100,7 +100,7 @@ fn the_same_attempt_of_another_candidate_is_stale() {
     assert!(vote_in(&harness.ask(claim(1, 1, 10), 0)).is_some());
     let answers = harness.ask(claim(1, 1, 11), 0);
     assert!(matches!(answers[..], [ToCandidate::Stale { attempt: 1, .. }]), "{answers:?}");
-    // A greater attempt takes the vote over, with its number.
+    // A greater attempt takes the vote over and keeps its number.
     let before = vote_in(&harness.ask(claim(1, 1, 10), 0));
     assert_eq!(vote_in(&harness.ask(claim(1, 2, 11), 0)), before);
     assert_eq!(harness.holder(), Some(claim(1, 2, 11)));
@@ -130,7 +130,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
     let mut harness = VoterHarness::new();
     let waiter = claim(1, 1, 10);
     let vote = vote_in(&harness.ask(waiter, 5)).expect("the vote is free");
-    // It entered with the votes of others, before the older request was heard.
+    // It entered with the votes of other voters, before the older request arrived.
     let inside = claim(2, 1, 11);
     let spare = ToVoter::Request {
         session: presented(2, 1),
@@ -146,7 +146,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
     assert!(answers.iter().any(asked_back), "{answers:?}");
     harness.deliver(10, ToVoter::Yield { lock: "a", claim: waiter, vote });
     assert_eq!(harness.holder(), Some(inside));
-    // It is not asked back, however old another request is.
+    // Its vote is not asked back, however old another request is.
     let answers = harness.ask(claim(3, 1, 12), 1);
     assert!(!answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
 }
@@ -161,7 +161,7 @@ fn a_candidate_withdraws_only_its_own_attempt_and_only_before_a_token_is_recorde
     assert!(harness.holder().is_some(), "it is not theirs");
     harness.deliver(11, withdraw(claim(1, 2, 11), false));
     assert_eq!(harness.holder(), None);
-    // It is not final: the client may ask again.
+    // A withdrawal is not final: the client may request the lock again.
     let vote = vote_in(&harness.ask(claim(1, 3, 12), 0)).expect("the vote is free");
     let own = claim(1, 3, 12);
     harness.deliver(12, ToVoter::Raise { lock: "a", claim: own, vote, token: 9, enters: true });
@@ -257,7 +257,7 @@ fn requests_come_by_their_ranks_and_those_without_by_their_stamps() {
         ballot.queue().map(|(_, claim)| claim.request.session).collect::<Vec<u128>>()
     };
     assert_eq!(order(&harness), [4, 3, 2]);
-    // It has no record any more, and asks after the other one.
+    // It has no record any more, and its new stamp is younger than the other one's.
     harness.voter.set_wall_clock(200);
     ask(&mut harness, 3, Rank::Waits);
     assert_eq!(order(&harness), [4, 2, 3]);
@@ -336,14 +336,14 @@ fn stamps_that_are_too_old_are_lifted() {
     harness.voter.set_wall_clock(500);
     harness.beat(1, 1);
     harness.ask(claim(1, 1, 10), 700);
-    // A session that was told 500 cannot be older than that.
+    // A session that has received clock 500 cannot have an older request.
     harness.beat(2, 1);
     let answers = harness.ask(claim(2, 1, 11), 3);
     assert!(
         answers.iter().any(|it| matches!(it, ToCandidate::Behind { stamp: 501, place: 1, .. })),
         "{answers:?}"
     );
-    // The request that has the vote is younger: it is asked to give it back.
+    // The request that has the vote is younger, so the voter asks for the vote back.
     assert!(answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
 }
 
@@ -351,7 +351,7 @@ fn stamps_that_are_too_old_are_lifted() {
 fn a_request_without_a_stamp_comes_after_those_that_wait() {
     let mut harness = VoterHarness::new();
     harness.voter.set_wall_clock(500);
-    // The later session is told of the clock first, and asks last.
+    // The later session receives the clock first, and requests the lock last.
     harness.beat(3, 1);
     harness.ask(claim(1, 1, 10), 0);
     harness.voter.set_wall_clock(600);
@@ -482,7 +482,7 @@ fn a_vote_that_is_not_listed_is_not_extended() {
     };
     assert_eq!(held(&candidate), Some(1));
     candidate.begin_beat(2, 1, &mut Vec::new());
-    // These lists were sent before the votes: the beat that they echo says nothing of them.
+    // These lists were sent before the votes, so the beat that they echo does not extend them.
     let echo = |entries, version| ToCandidate::Echo {
         epoch: vote_id().epoch,
         beat: Beat { incarnation: 7, number: 2 },
@@ -516,7 +516,7 @@ fn a_vote_with_a_recorded_entry_is_not_given_back() {
     );
     deliver_to_candidate(&mut own, 0, vote_for(claim, 1, 5));
     assert!(yields(&deliver_to_candidate(&mut own, 0, inquire(claim))));
-    // An earlier candidate has recorded a token: the client may be inside.
+    // An earlier candidate has recorded a token, so the client may be inside.
     let (mut own, claim) = candidate(2, None);
     let mut recorded = vote_for(claim, 1, 5);
     let ToCandidate::Vote { entered, .. } = &mut recorded else { unreachable!("it is a vote") };
@@ -533,7 +533,7 @@ fn a_voter_keeps_a_vote_with_a_recorded_entry() {
     harness.deliver(10, ToVoter::Raise { lock: "a", claim: own, vote, token: 1, enters: true });
     harness.deliver(10, ToVoter::Yield { lock: "a", claim: own, vote });
     assert_eq!(harness.holder(), Some(own));
-    // Another candidate has taken the request over, and does not know whether the client was told.
+    // Another candidate has taken the request over, and does not know whether the client has learned its token.
     let later = claim(1, 2, 11);
     harness.ask(later, 0);
     harness.deliver(11, ToVoter::Withdraw { lock: "a", claim: later, untold: true });
@@ -543,7 +543,7 @@ fn a_voter_keeps_a_vote_with_a_recorded_entry() {
     assert_eq!(harness.holder(), None);
 }
 
-/// Three voters and direct clients, with messages that take no time.
+/// Three voters and direct clients. Messages take no time.
 struct Cluster {
     voters: Vec<Voter<Name>>,
     clients: Vec<DirectClient<Name>>,

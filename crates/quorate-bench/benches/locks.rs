@@ -1,5 +1,5 @@
-//! The same work as `quorate bench` does, without building all of quorate, and for a moment only unless BENCH_MS says how
-//! many milliseconds each piece should last.
+//! The workloads of `quorate bench` without building all of quorate. They run only briefly, unless BENCH_MS sets the
+//! milliseconds of each workload.
 
 #![expect(clippy::print_stdout, reason = "figures are printed")]
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let raw = round_trip(time)?.median();
     println!("a message and its answer: {raw:.1} us");
     let node = node()?;
-    // Work that has to wait for somebody who is killed wants a second thread.
+    // The runtime starts a second thread while a workload blocks to kill a client.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let task = runtime.spawn(async move {
         for wire in [Wire::Plain, Wire::Tls] {
@@ -70,7 +70,7 @@ fn node() -> std::io::Result<Launch> {
     Ok(Launch { program: std::env::current_exe()?, arguments: vec!["node".to_owned()] })
 }
 
-/// The whole comparison with these services.
+/// Runs the whole comparison with the named services.
 fn against(named: &str, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
     let peers =
         Peer::ALL.into_iter().filter(|peer| named.split(',').any(|name| name == peer.name()));

@@ -1,4 +1,4 @@
-//! A quorate cluster on loopback, each node a process of its own.
+//! A quorate cluster on loopback, with one process per node.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use crate::loopback::free_ports;
 use crate::processes::Processes;
 use crate::service::{BenchError, LockClient, Service};
 
-/// How a node is started: a program, and what comes before the name of the node's file.
+/// Command that starts a node. The path of the node's configuration file is appended.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
-    /// Its first arguments.
+    /// Arguments before the configuration file.
     pub arguments: Vec<String>,
 }
 
-/// How nodes talk to each other.
+/// Transport between the nodes of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
-    /// With certificates of both sides.
+    /// Mutual TLS with certificates on both sides.
     Tls,
-    /// In plain text.
+    /// Plain TCP without encryption.
     Plain,
 }
 
-/// A cluster that runs until it is dropped.
+/// Cluster that runs until it is dropped.
 #[derive(Debug)]
 pub struct QuorateCluster {
     endpoints: Vec<String>,
@@ -41,7 +41,7 @@ pub struct QuorateCluster {
 }
 
 impl QuorateCluster {
-    /// Starts a cluster of so many nodes and waits until it gives locks.
+    /// Starts a cluster of `nodes` nodes and waits until it grants locks.
     pub async fn start(launch: &Launch, nodes: usize, wire: Wire) -> Result<Self, BenchError> {
         let folder = tempfile::tempdir().map_err(BenchError::new)?;
         let addresses = free_ports(2 * nodes).map_err(BenchError::new)?;
@@ -132,7 +132,7 @@ impl Service for QuorateCluster {
     }
 }
 
-/// A client of a quorate cluster.
+/// Client of a quorate cluster.
 #[derive(Debug)]
 pub struct QuorateLockClient {
     session: Session,

@@ -1,6 +1,6 @@
-//! Figures as people say them.
+//! Number formats for tables.
 
-/// A time in microseconds as people say it.
+/// Formats a time in microseconds with a suitable unit.
 pub(crate) fn time(us: f64) -> String {
     match us {
         us if us < 1_000.0 => format!("{us:.0} us"),
@@ -9,7 +9,7 @@ pub(crate) fn time(us: f64) -> String {
     }
 }
 
-/// A figure with three digits that count and commas between thousands.
+/// Formats a number: with one decimal below ten, otherwise rounded and with commas between thousands.
 pub(crate) fn number(value: f64) -> String {
     if value < 10.0 {
         return format!("{value:.1}");
@@ -25,7 +25,7 @@ pub(crate) fn number(value: f64) -> String {
     text
 }
 
-/// How many times as good.
+/// Formats a factor, such as `12x`.
 pub(crate) fn times(ratio: f64) -> String {
     match ratio {
         ratio if ratio < 0.1 => format!("{ratio:.2}x"),

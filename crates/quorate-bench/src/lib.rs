@@ -1,9 +1,9 @@
-//! How fast locks are: the same work for quorate and for the services it is compared with.
+//! Benchmarks of locks: the same work for quorate and for the services it is compared with.
 //!
-//! A [`Service`] is a running cluster whose clients take and free locks; [`work`] makes them do it in the ways that matter
-//! and measures; [`peers`] are the services of others, and [`comparison`]
-//! puts all into one table; [`engines`] does that for simulators and checkers; [`round_trip`] is what the machine's loopback takes for a message and its answer, in the same run, so that
-//! figures of different machines can be compared.
+//! A [`Service`] is a running cluster whose clients acquire and release locks. [`work`] contains the workloads and
+//! measures them. [`peers`] are the services of others, and [`comparison`] puts all results into one table. [`engines`]
+//! does the same for simulators and model checkers. [`round_trip`] measures a message and its answer on loopback in the
+//! same run, so that results of different machines can be compared.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured is the time of the real world")]
 

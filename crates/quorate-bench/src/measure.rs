@@ -1,11 +1,11 @@
-//! Figures.
+//! Measured values.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::{Serialize, Serializer};
 
-/// How long something took, many times. Kept to three digits, up to ten minutes.
+/// Histogram of durations with three significant digits, up to ten minutes.
 #[derive(Clone, Debug)]
 pub struct Latency(Histogram<u64>);
 
@@ -16,27 +16,27 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// It took so long once more.
+    /// Adds one duration to the histogram.
     pub fn add(&mut self, time: Duration) {
         self.0.saturating_record(time.as_nanos() as u64);
     }
 
-    /// What others have measured is added.
+    /// Adds all durations of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.0 += &other.0;
     }
 
-    /// How often.
+    /// Number of recorded durations.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// In so many of a hundred cases it took at most this long, in microseconds.
+    /// Duration at this percentile, in microseconds.
     pub fn percentile(&self, percent: f64) -> f64 {
         self.0.value_at_percentile(percent) as f64 / 1_000.0
     }
 
-    /// The longest, in microseconds.
+    /// Longest duration, in microseconds.
     pub fn longest(&self) -> f64 {
         self.0.max() as f64 / 1_000.0
     }
@@ -60,52 +60,52 @@ impl Serialize for Latency {
     }
 }
 
-/// What came of a piece of work.
+/// Result of one workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
-    /// Which work.
+    /// Name of the workload.
     pub work: &'static str,
-    /// How long it took.
+    /// Duration of the workload.
     pub seconds: f64,
-    /// How often a lock was taken and freed.
+    /// Number of times that a lock was acquired and released.
     pub cycles: u64,
-    /// How often somebody else had it next.
+    /// Number of grants to a client other than the previous holder.
     pub hand_offs: u64,
-    /// From asking to having, or from freeing to the next one's having where many want one.
+    /// Time to acquire a lock; for a contended lock, the time from its release to the next grant.
     pub latency: Latency,
-    /// Processor time of the servers for each cycle, in microseconds.
+    /// Processor time of the servers per cycle, in microseconds.
     pub processor_us: f64,
-    /// How much of it was spent in the kernel.
+    /// Part of `processor_us` that was spent in the kernel.
     pub kernel_us: f64,
-    /// Processor time of the clients for each cycle, in microseconds.
+    /// Processor time of the clients per cycle, in microseconds.
     pub client_us: f64,
-    /// Messages between the servers for each cycle, if they say.
+    /// Messages between the servers per cycle, if the servers report them.
     pub messages: Option<f64>,
 }
 
 impl Measurement {
-    /// Cycles in a second.
+    /// Number of cycles per second.
     pub fn rate(&self) -> f64 {
         self.cycles as f64 / self.seconds
     }
 
-    /// How often in a hundred cycles the lock went to the client that had it before.
+    /// Percentage of cycles in which the lock went to the client that had it before.
     pub fn kept_percent(&self) -> f64 {
         100.0 * (1.0 - self.hand_offs as f64 / self.cycles.max(1) as f64)
     }
 
-    /// How many in a hundred of the servers' processor time was spent in the kernel.
+    /// Percentage of the servers' processor time that was spent in the kernel.
     pub fn kernel_percent(&self) -> f64 {
-        // The kernel counts in ticks, and may have counted one too many.
+        // The kernel counts in ticks and may be one tick too high.
         (100.0 * self.kernel_us / self.processor_us.max(f64::MIN_POSITIVE)).min(100.0)
     }
 
-    /// How many cores servers and clients kept busy.
+    /// Average number of cores that servers and clients kept busy.
     pub fn busy(&self) -> f64 {
         (self.processor_us + self.client_us) * self.rate() / 1e6
     }
 
-    /// Hand-offs in a second.
+    /// Number of hand-offs per second.
     pub fn hand_off_rate(&self) -> f64 {
         self.hand_offs as f64 / self.seconds
     }

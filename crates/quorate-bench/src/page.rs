@@ -1,6 +1,6 @@
-//! The page about how fast quorate is.
+//! Performance page.
 
-/// The page with these parts.
+/// Renders the performance page from its sections.
 pub fn page(parts: &[String]) -> String {
     format!(
         "# How fast quorate is, beside others\n\n\

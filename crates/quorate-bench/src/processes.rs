@@ -1,4 +1,4 @@
-//! The processes of servers: how much of the processor and of the memory they have used, and that they end with us.
+//! Server processes: their processor time and memory, and their termination with this program.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 
 use crate::service::BenchError;
 
-/// Processes that end when this is dropped.
+/// Processes that are killed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Processes {
     children: Vec<Child>,
-    /// Where what they say goes, if it is kept.
+    /// Log file of each process, if it has one.
     logs: Vec<Option<PathBuf>>,
 }
 
 impl Processes {
-    /// Starts one more, which says nothing.
+    /// Starts a process whose output is discarded.
     pub fn start(&mut self, command: &mut Command) -> Result<(), BenchError> {
         self.spawn(command.stdout(Stdio::null()).stderr(Stdio::null()), None)
     }
 
-    /// Starts one more, what it says going to a file.
+    /// Starts a process whose output is written to a file.
     pub(crate) fn start_logged(
         &mut self,
         command: &mut Command,
@@ -42,12 +42,12 @@ impl Processes {
         Ok(())
     }
 
-    /// Whether one still runs.
+    /// Whether a process is still running.
     pub(crate) fn is_alive(&mut self, number: usize) -> bool {
         self.children.get_mut(number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// The last line that one has said, or else this trouble.
+    /// Last line that a process logged, or the given error if there is none.
     pub(crate) fn last_log_line(&self, number: usize, error: &BenchError) -> String {
         let log = self.logs.get(number).cloned().flatten();
         let output = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
@@ -56,7 +56,7 @@ impl Processes {
         last.map_or_else(|| error.to_string(), ToOwned::to_owned)
     }
 
-    /// Ends one as a crash would.
+    /// Kills a process, as a crash would.
     pub fn kill(&mut self, number: usize) {
         if let Some(child) = self.children.get_mut(number) {
             let _ = child.kill();
@@ -64,40 +64,40 @@ impl Processes {
         }
     }
 
-    /// How much processor time they have used.
+    /// Processor time of all processes.
     pub fn processor(&self) -> Duration {
         Duration::from_nanos(self.children.iter().filter_map(|child| nanoseconds(child.id())).sum())
     }
 
-    /// How much of it the kernel has used for them: for the network, above all.
+    /// Part of the processor time that was spent in the kernel, mostly for the network.
     pub fn kernel(&self) -> Duration {
         let ticks: u64 = self.children.iter().filter_map(|child| kernel_ticks(child.id())).sum();
         let each = rustix::param::clock_ticks_per_second().max(1);
         Duration::from_nanos(ticks * (1_000_000_000 / each))
     }
 
-    /// How much memory they have resident, in bytes.
+    /// Resident memory of all processes, in bytes.
     pub fn memory(&self) -> u64 {
         let pages: u64 = self.children.iter().filter_map(|child| pages(child.id())).sum();
         pages * rustix::param::page_size() as u64
     }
 }
 
-/// Allows as many open files as the system lets us have, here and in what is started from here: a thousand clients and more
-/// have a connection each, and many systems begin with a thousand files.
+/// Raises the limit of open files to the maximum, for this process and its children. A thousand and more clients have a
+/// connection each, and many systems start with a limit of a thousand files.
 pub fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, whoever runs out of files says so.
+    // If the limit cannot be raised, opening too many files reports it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// How much processor time we have used ourselves, threads that are over included.
+/// Processor time of this process, including threads that have ended.
 pub(crate) fn own_processor() -> Duration {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
-/// The processor time of all threads of a process. What a thread has used that is over is not in it.
+/// Processor time of all running threads of a process. Threads that have ended are not included.
 fn nanoseconds(process: u32) -> Option<u64> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let of_thread = |thread: std::fs::DirEntry| -> Option<u64> {
@@ -109,7 +109,7 @@ fn nanoseconds(process: u32) -> Option<u64> {
 
 fn kernel_ticks(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program may contain anything; behind it come numbers, of which this is the fifteenth field in all.
+    // The program name may contain any character. The numbers follow it, and this one is field 15 of the whole line.
     let (_, behind) = stat.rsplit_once(')')?;
     behind.split_whitespace().nth(12)?.parse().ok()
 }

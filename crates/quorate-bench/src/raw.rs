@@ -1,4 +1,4 @@
-//! What a message and its answer take on this machine's loopback with nothing behind it.
+//! Raw time of a message and its answer on loopback, without any service.
 
 use std::time::{Duration, Instant};
 
@@ -10,21 +10,21 @@ use tokio::runtime::Builder;
 use crate::measure::Latency;
 use crate::service::BenchError;
 
-/// The size of a message.
+/// Size of a message in bytes.
 const BYTES: usize = 64;
 
-/// What a message and its answer take, by where the two ends are.
+/// Time of a message and its answer, by the cores of the two ends.
 #[derive(Clone, Debug)]
 pub struct RoundTrip {
-    /// Each on a core of its own: what everything else is compared with, since servers and clients are apart, too. On a
-    /// machine with one core there is no such thing, and both are on that.
+    /// Each end on its own core. It is the reference for everything else, because servers and clients also run on different
+    /// cores. On a machine with one core, both ends share it.
     pub two_cores: Latency,
-    /// Both on one core, where nobody has to be woken elsewhere.
+    /// Both ends on one core, where no other core has to be woken.
     pub one_core: Latency,
 }
 
 impl RoundTrip {
-    /// The median that everything else is compared with, in microseconds.
+    /// Median of `two_cores` in microseconds, the reference for everything else.
     pub fn median(&self) -> f64 {
         self.two_cores.percentile(50.0)
     }
@@ -41,7 +41,7 @@ impl std::fmt::Display for RoundTrip {
     }
 }
 
-/// Messages and answers of 64 bytes between two threads, each with a runtime of its own, for so long in all.
+/// Measures messages and answers of 64 bytes between two threads, each with its own runtime. It takes `time` in total.
 pub fn round_trip(time: Duration) -> Result<RoundTrip, BenchError> {
     let cores = allowed_cores();
     let (first, last) = (cores.first().copied(), cores.last().copied());
@@ -51,14 +51,14 @@ pub fn round_trip(time: Duration) -> Result<RoundTrip, BenchError> {
     })
 }
 
-/// The cores on which we may run, as far as the system says.
+/// Cores on which this process may run, as far as the system reports them.
 fn allowed_cores() -> Vec<usize> {
     let allowed = sched_getaffinity(None);
     let is_allowed = |core: &usize| allowed.as_ref().is_ok_and(|all| all.is_set(*core));
     (0..CpuSet::MAX_CPU).filter(is_allowed).collect()
 }
 
-/// Keeps this thread on a core. Where that is refused, figures are those of wherever it runs.
+/// Pins this thread to a core. If that fails, the thread runs anywhere.
 fn pin_to_core(core: Option<usize>) {
     if let Some(core) = core {
         let mut only = CpuSet::new();
@@ -88,7 +88,7 @@ fn measure_between(
                 std::io::Result::Ok(())
             })
         });
-        // A thread of its own, too: whoever stays on a core stays there.
+        // The client has its own thread too, because pinning a thread is permanent.
         let client = scope.spawn(move || {
             pin_to_core(client_core);
             let runtime = Builder::new_current_thread().enable_all().build();

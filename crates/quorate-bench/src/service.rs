@@ -1,28 +1,28 @@
-//! What all services have in common that give locks.
+//! Interface common to all lock services.
 
 use std::future::Future;
 use std::time::Duration;
 
 use crate::processes::Processes;
 
-/// Something went wrong, in words.
+/// Error message of a benchmark.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BenchError(pub String);
 
 impl BenchError {
-    /// In the words of whatever went wrong.
+    /// Converts an error to its message.
     pub fn new(what: impl ToString) -> Self {
         Self(what.to_string())
     }
 }
 
-/// A service that runs.
+/// A running lock service.
 pub trait Service: Send + Sync {
-    /// One of its clients.
+    /// Client type of the service.
     type Client: LockClient;
 
-    /// A client with a connection of its own, whose locks are free if it is not heard of for so long. Clients are spread
+    /// Opens a client with its own connection. Its locks are released after `ttl` without contact. Clients are distributed
     /// over the nodes by their numbers.
     fn connect(
         &self,
@@ -30,18 +30,18 @@ pub trait Service: Send + Sync {
         ttl: Duration,
     ) -> impl Future<Output = Result<Self::Client, BenchError>> + Send;
 
-    /// The processes of the servers.
+    /// Server processes of the service.
     fn processes(&self) -> &Processes;
 
-    /// How many messages the servers have sent each other so far, if they say.
+    /// Number of messages that the servers have sent to each other, if they report it.
     fn messages(&self) -> impl Future<Output = Option<u64>> + Send;
 }
 
-/// A client of a service.
+/// A client of a lock service.
 pub trait LockClient: Send + 'static {
-    /// Takes a lock, whenever it is free.
+    /// Acquires a lock and waits until it is free.
     fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), BenchError>> + Send;
 
-    /// Frees what was taken last.
+    /// Releases the lock that was acquired last.
     fn release(&mut self) -> impl Future<Output = Result<(), BenchError>> + Send;
 }

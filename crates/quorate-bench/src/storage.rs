@@ -1,25 +1,25 @@
-//! Where servers keep what they must remember.
+//! Storage of servers.
 
 use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::service::BenchError;
 
-/// A folder in the machine's memory, as Linux has it.
+/// In-memory file system of Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// On what a server keeps what it must remember.
+/// Storage in which a server keeps its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
-    /// On a disk, and an answer waits until it is there.
+    /// On disk. Answers wait until the data is written.
     Disk,
-    /// In memory: gone when the machine is.
+    /// In memory. The data is lost when the machine restarts.
     Memory,
 }
 
 impl Storage {
-    /// A new folder there, which goes when it is dropped.
+    /// Creates a temporary directory in this storage. It is deleted when dropped.
     pub(crate) fn folder(self) -> Result<TempDir, BenchError> {
         let made = match self {
             Self::Disk => tempfile::tempdir(),
@@ -31,9 +31,9 @@ impl Storage {
         })
     }
 
-    /// Whether temporary folders are in memory, too, so that nothing here is on a disk: TMPDIR says where they are.
+    /// Whether temporary directories are in memory, so that nothing is on a disk. TMPDIR selects their location.
     pub fn disk_is_memory() -> bool {
-        /// The number by which Linux knows such a file system.
+        /// Magic number of tmpfs in Linux.
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         let found = rustix::fs::statfs(std::env::temp_dir());
         found.is_ok_and(|found| found.f_type == TMPFS)

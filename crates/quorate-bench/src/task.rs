@@ -1,4 +1,4 @@
-//! The tasks: which work is done with how many clients, and for how long.
+//! Tasks of a benchmark, with numbers of clients and durations.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use crate::measure::Measurement;
 use crate::service::{BenchError, Service};
 use crate::work;
 
-/// A task.
+/// One kind of work to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A lock that nobody else wants.
+    /// One client and an uncontended lock.
     Alone,
-    /// Many clients, each with a lock of its own.
+    /// Many clients, each with its own lock.
     Apart,
     /// Several clients and one lock.
     Together,
-    /// Very many clients wait for one lock.
+    /// Very many clients that wait for one lock.
     Queue,
-    /// The holder is killed.
+    /// A holder that is killed, and the next client.
     Killed,
     /// Very many different locks; quorate only.
     Many,
-    /// Nobody wants anything; quorate only.
+    /// A cluster without requests; quorate only.
     Idle,
 }
 
 impl Task {
-    /// All of them, in the order in which they are done.
+    /// All tasks, in the order of execution.
     pub const ALL: [Self; 7] = [
         Self::Alone,
         Self::Apart,
@@ -37,7 +37,7 @@ impl Task {
         Self::Idle,
     ];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Alone => "alone",
@@ -50,41 +50,41 @@ impl Task {
         }
     }
 
-    /// Whether every service does it.
+    /// Whether the task applies to every service.
     pub const fn is_for_all(self) -> bool {
         !matches!(self, Self::Many | Self::Idle)
     }
 }
 
-/// How much of it.
+/// Durations and numbers of clients.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchConfig {
-    /// How long what can go on for ever lasts.
+    /// Duration of a task that could run forever.
     pub time: Duration,
-    /// How many clients have a lock each.
+    /// Number of clients with their own locks.
     pub apart: usize,
-    /// How many clients want one lock.
+    /// Number of clients that contend for one lock.
     pub together: usize,
-    /// How many wait in a queue.
+    /// Number of clients that wait in a queue.
     pub queue: usize,
-    /// How often a holder is killed.
+    /// Number of holders that are killed.
     pub kills: u32,
-    /// How long what runs in Java works before anything counts: it is slow until it has been compiled.
+    /// Warm-up of services in Java, which are slow until their code has been compiled.
     pub warm_up: Duration,
 }
 
 impl BenchConfig {
-    /// As `quorate bench` does it.
+    /// Values that `quorate bench` uses, for tasks of this duration.
     pub const fn new(time: Duration) -> Self {
         let warm_up = Duration::from_secs(8);
         Self { time, apart: 16, together: 8, queue: 1_000, kills: 3, warm_up }
     }
 
-    /// A queue is given up after so long: without one, a thousand that try again and again take minutes.
+    /// Maximum duration of the queue task. On a service without a queue, a thousand retrying clients take minutes.
     const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 }
 
-/// Does a task that is for all. Whatever happens, it is over after some time.
+/// Performs a task that applies to every service. It fails after a timeout.
 pub async fn perform(
     service: &impl Service,
     task: Task,

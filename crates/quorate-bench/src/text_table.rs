@@ -1,6 +1,6 @@
-//! Tables, for a terminal and for a page.
+//! Tables for a terminal and for Markdown.
 
-/// Headings and rows of the same length.
+/// Table whose rows have as many cells as there are headings.
 pub(crate) struct TextTable {
     pub(crate) headings: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -14,7 +14,7 @@ impl TextTable {
         }
     }
 
-    /// Columns below each other, the first so many to the left and figures to the right.
+    /// Renders the table in columns. The first `left` columns are left-aligned, the others right-aligned.
     pub(crate) fn text(&self, left: usize) -> String {
         let all = || std::iter::once(&self.headings).chain(&self.rows);
         let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! What clients are made to do.
+//! Workloads of clients.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,20 +10,20 @@ use crate::measure::{Latency, Measurement};
 use crate::processes::own_processor;
 use crate::service::{BenchError, LockClient, Service};
 
-/// How long clients live that nobody kills.
+/// Session lifetime of clients that are not killed.
 const TTL: Duration = Duration::from_secs(10);
 
-/// A tenth of the time goes by before anything is counted.
+/// The first tenth of the time is a warm-up that does not count.
 fn warm_up(time: Duration) -> Duration {
     time / 10
 }
 
-/// What the servers had used when the work began.
+/// Resource use at the start of a workload.
 struct ResourceBaseline {
     start: Instant,
     processor: Duration,
     kernel: Duration,
-    /// What the clients had used, which are here.
+    /// Processor time of this process, which runs the clients.
     own: Duration,
     messages: Option<u64>,
 }
@@ -68,7 +68,7 @@ impl ResourceBaseline {
     }
 }
 
-/// One client takes and frees a lock that nobody else wants, again and again.
+/// One client repeatedly acquires and releases an uncontended lock.
 pub async fn alone(service: &impl Service, time: Duration) -> Result<Measurement, BenchError> {
     let mut client = service.connect(0, TTL).await?;
     cycle(&mut client, "bench/alone", warm_up(time)).await?;
@@ -92,7 +92,7 @@ async fn cycle(
     Ok(latency)
 }
 
-/// So many clients, each with a lock of its own.
+/// Several clients, each with its own lock.
 pub async fn apart(
     service: &impl Service,
     clients: usize,
@@ -123,10 +123,10 @@ async fn connect<S: Service>(service: &S, clients: usize) -> Result<Vec<S::Clien
     Ok(all)
 }
 
-/// What those share who want the same lock.
+/// Statistics shared by the clients that contend for one lock.
 #[derive(Default)]
 struct ContentionStats {
-    /// Who had it last, counted from one.
+    /// Number of the last holder, counted from one.
     last: AtomicUsize,
     freed: Mutex<Option<Instant>>,
     latency: Mutex<Latency>,
@@ -135,13 +135,13 @@ struct ContentionStats {
 }
 
 impl ContentionStats {
-    /// So much was done until now.
+    /// Cycles, hand-offs and latencies so far.
     fn totals(&self) -> ((u64, u64), Latency) {
         let counts = (self.cycles.load(Ordering::Relaxed), self.hand_offs.load(Ordering::Relaxed));
         (counts, lock(&self.latency).clone())
     }
 
-    /// Somebody has it.
+    /// Records that a client holds the lock.
     fn record_grant(&self, number: usize) {
         self.cycles.fetch_add(1, Ordering::Relaxed);
         if self.last.swap(number + 1, Ordering::Relaxed) != number + 1 {
@@ -152,7 +152,7 @@ impl ContentionStats {
         }
     }
 
-    /// It is about to be free.
+    /// Records that the lock is about to be released.
     fn record_release(&self) {
         *lock(&self.freed) = Some(Instant::now());
     }
@@ -162,7 +162,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for all of them, but not for ever: those that are not done by then are given up, and what they did counts.
+/// Waits for all tasks, at most for `patience`. Unfinished tasks are abandoned, and their results so far count.
 async fn join(
     tasks: &mut JoinSet<Result<(), BenchError>>,
     patience: Duration,
@@ -176,7 +176,7 @@ async fn join(
     tokio::time::timeout(patience, all).await.unwrap_or(Ok(()))
 }
 
-/// So many clients and one lock. Measured is the time from freeing it to the next one's having it.
+/// Several clients contend for one lock. The latency is the time from a release to the next grant.
 pub async fn together(
     service: &impl Service,
     clients: usize,
@@ -203,7 +203,7 @@ pub async fn together(
     Ok(baseline.measured(service, "together", counts, latency).await)
 }
 
-/// So many clients wait for one lock that somebody has; then it is freed, and each has it once, as far as time allows.
+/// Several clients wait for a held lock. After its release each of them acquires it once, as far as time allows.
 pub async fn queue(
     service: &impl Service,
     clients: usize,
@@ -232,8 +232,8 @@ pub async fn queue(
     Ok(baseline.measured(service, "queue", counts, latency).await)
 }
 
-/// Waits until all who want something are in the queue: until the servers have little to do, but for five seconds at most,
-/// since those without a queue are asked all the time.
+/// Waits until all clients are in the queue, which shows in idle servers. It waits at most five seconds, because servers
+/// without a queue are polled all the time.
 async fn settle(service: &impl Service) {
     const POLLS: u32 = 10;
     for _ in 0..POLLS {
@@ -243,11 +243,11 @@ async fn settle(service: &impl Service) {
     }
 }
 
-/// How long those live who are killed.
+/// Session lifetime of clients that are killed.
 const SHORT_TTL: Duration = Duration::from_secs(1);
 
-/// The holder of a lock is killed, so many times: how long until the next one has it. Holders have said that one second
-/// without a word is their end.
+/// Kills the holder of a lock several times. The latency is the time until the next client holds the lock. Sessions of
+/// the holders expire after one second without contact.
 pub async fn killed(service: &impl Service, times: u32) -> Result<Measurement, BenchError> {
     let mut next = service.connect(1, TTL).await?;
     let baseline = ResourceBaseline::take(service).await;
@@ -262,7 +262,7 @@ pub async fn killed(service: &impl Service, times: u32) -> Result<Measurement, B
     Ok(baseline.measured(service, "killed", counts, latency).await)
 }
 
-/// Takes the lock in a runtime of its own, which ends without a word.
+/// Acquires the lock in a separate runtime, which ends without releasing it.
 fn hold_and_die(service: &impl Service) -> Result<Instant, BenchError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -270,31 +270,31 @@ fn hold_and_die(service: &impl Service) -> Result<Instant, BenchError> {
     let holds = async {
         let mut holder = service.connect(0, SHORT_TTL).await?;
         holder.acquire("bench/killed").await?;
-        // It has been heard of since.
+        // Wait until the client has renewed its session.
         tokio::time::sleep(SHORT_TTL / 2).await;
         Ok::<_, BenchError>(holder)
     };
     let holder = runtime.block_on(async { tokio::time::timeout(TTL, holds).await });
     let holder =
         holder.map_err(|_| BenchError::new("who was to be killed did not get the lock"))??;
-    // Whoever is killed frees nothing.
+    // A killed client releases nothing, so its destructor must not run.
     std::mem::forget(holder);
     runtime.shutdown_background();
     Ok(Instant::now())
 }
 
-/// What many locks cost that nobody has.
+/// Cost of many locks that are not held.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Idle {
-    /// How many locks have been taken and freed, each once.
+    /// Number of locks that were acquired and released once.
     pub locks: usize,
-    /// In how many seconds.
+    /// Duration of the workload in seconds.
     pub seconds: f64,
-    /// How many bytes of memory all servers together have more than before, for each.
+    /// Additional memory of all servers together, in bytes per lock.
     pub bytes: f64,
 }
 
-/// So many different locks are taken and freed, by 16 clients.
+/// Acquires and releases many different locks with 16 clients.
 pub async fn many(service: &impl Service, locks: usize) -> Result<Idle, BenchError> {
     const CLIENTS: usize = 16;
     let all = connect(service, CLIENTS).await?;
@@ -318,7 +318,7 @@ pub async fn many(service: &impl Service, locks: usize) -> Result<Idle, BenchErr
     Ok(Idle { locks, seconds, bytes: more as f64 / locks as f64 })
 }
 
-/// The share of one core that the servers use while nobody wants anything.
+/// Share of one core that the servers use without requests.
 pub async fn idle_share(service: &impl Service, time: Duration) -> f64 {
     let (start, before) = (Instant::now(), service.processes().processor());
     tokio::time::sleep(time).await;

@@ -1,5 +1,5 @@
-//! The simulators and checkers of others, built and run. That downloads and compiles for minutes, so it is only done when it
-//! is asked for: `cargo xtask verify engines`
+//! Builds and runs the simulators and checkers of others. That downloads and compiles for minutes, so it runs only on
+//! request: `cargo xtask verify engines`
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use quorate_bench::engines::{Engine, compare};
 async fn everybody_does_the_same_work() {
     let comparison = compare(&Engine::ALL, Duration::from_millis(200), |_| {}).await;
     assert!(comparison.absent.is_empty(), "{:?}", comparison.absent);
-    // Three pieces of work for two simulators, and one in two ways for the checker; who did other work would be absent.
+    // Three workloads for each of two simulators, and one workload in two modes for the checker. An engine that did other
+    // work would be absent.
     assert_eq!(comparison.results.len(), 8, "{}", comparison.text());
     assert!(
         comparison.results.iter().all(|result| result.ours > 0.0 && result.theirs > 0.0),

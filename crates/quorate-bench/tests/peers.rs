@@ -1,4 +1,4 @@
-//! A moment of each service that is installed here. With QUORATE_PEERS=required, etcd and Redis must be.
+//! Short runs of each installed service. With QUORATE_PEERS=required, etcd and Redis must be installed.
 
 #![expect(clippy::print_stderr, reason = "what was not run is said")]
 
@@ -9,7 +9,7 @@ use quorate_bench::{BenchConfig, Storage, Task};
 
 const TASKS: [Task; 5] = [Task::Alone, Task::Apart, Task::Together, Task::Queue, Task::Killed];
 
-/// What a service does in a moment, or nothing where it is not installed.
+/// Runs a service briefly; returns `None` if it is not installed.
 async fn run_peer(peer: Peer) -> Option<PeerRun> {
     let required = std::env::var("QUORATE_PEERS").is_ok_and(|value| value == "required");
     let config = BenchConfig {
@@ -33,7 +33,7 @@ async fn run_peer(peer: Peer) -> Option<PeerRun> {
     }
 }
 
-/// Every task is done, and somebody else has the lock whenever that is what it is about.
+/// Every task succeeds, and the lock changes hands in each task that requires it.
 async fn works(peer: Peer) {
     let Some(run) = run_peer(peer).await else { return };
     assert!(run.version.contains(char::is_numeric), "{}", run.version);
@@ -43,7 +43,7 @@ async fn works(peer: Peer) {
         match task {
             Task::Queue => assert_eq!((done.cycles, done.hand_offs), (12, 12)),
             Task::Killed => {
-                // The holder was heard of at most a third of its second, and a little, before it was killed.
+                // The last contact of the holder was at most a third of a second, and a little, before it was killed.
                 assert_eq!(done.latency.count(), 1);
                 assert!(done.latency.longest() > 500_000.0, "{} us", done.latency.longest());
             }

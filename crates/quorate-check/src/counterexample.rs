@@ -1,9 +1,9 @@
-//! From a counterexample to a scenario that the simulator runs to the same end.
+//! Converts a counterexample to a scenario that the simulator runs to the same end.
 //!
-//! Each step gets a millisecond of its own: a message that is sent in step i and arrives in step j takes j - i
-//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. An
-//! election is begun, a value proposed and a message multicast in the step in which its user asks. What has not happened
-//! when the harm is done happens much later.
+//! Each step takes one millisecond. A message that is sent in step i and arrives in step j takes j - i milliseconds, and so
+//! does a crash notice. A process that enters in step i and leaves in step j stays inside for as long. An election starts,
+//! a value is proposed and a message is multicast in the step in which the user issues the command. Everything that has not
+//! happened when the property is violated happens much later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,20 @@ use quorate_sim::{Delay, LinkDelay, Scenario};
 use crate::world::{ActionKind, State};
 use crate::{Action, World};
 
-/// How much later than the last step everything else happens.
+/// Number of steps after the last one at which everything else happens.
 const LATER: u64 = 1_000;
 
-/// When a message left, and when it arrived.
+/// Step in which a message was sent, and step in which it arrived.
 type Times = (u64, Option<u64>);
 
-/// What is to be written down, step by step.
+/// Facts collected step by step, to be written to a scenario.
 #[derive(Default)]
 struct ScenarioBuilder {
-    /// When each message of a link left, and when it arrived.
+    /// Send and arrival step of each message of a link.
     links: BTreeMap<(u8, u8), Vec<Times>>,
-    /// Which of them are under way, in order.
+    /// Indices of the messages in flight on each link, in order.
     under_way: BTreeMap<(u8, u8), Vec<usize>>,
-    /// Those that were lost: they take no delay from their link's list.
+    /// Lost messages. They take no delay from the list of their link.
     lost: BTreeSet<(u8, u8, usize)>,
     inside_since: BTreeMap<u8, u64>,
     durations: BTreeMap<u8, Vec<u64>>,
@@ -64,8 +64,8 @@ pub fn scenario_of(world: &World<'_>, steps: &[Action], scenario: &mut Scenario)
     builder.write(end, scenario);
 }
 
-/// The same where there are rounds: what happens within one has no order that matters, so only who crashes is written
-/// down, and in which round. A round takes a millisecond.
+/// Conversion of a world with rounds. The order of events within a round does not matter, so only requests, crashes and
+/// recoveries are written, each with its round. A round takes one millisecond.
 fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
     let mut state = world.initial_state();
     for action in steps {
@@ -92,7 +92,7 @@ fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
                 scenario.faults.crash.push(ProcessAt { process: process_selector(victim), at });
                 (victim, begin)
             }
-            // It has heard all that was sent to it, or nothing: nobody can tell.
+            // The order of deliveries within a round cannot be observed, so any time in the round will do.
             ActionKind::Deliver { to, .. } => (to, begin + MILLISECOND / 2),
             ActionKind::NotifyCrash { observer, .. }
             | ActionKind::Suspect { observer, .. }
@@ -112,7 +112,7 @@ fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
 }
 
 impl ScenarioBuilder {
-    /// What a step does to messages and to the plan of faults; whose step it is.
+    /// Records what a step does to messages and faults. Returns the process that acts in it.
     fn record_step(&mut self, action: &Action, step: u64, scenario: &mut Scenario) -> Option<u8> {
         let at = When::At(Time(step * MILLISECOND));
         let process = match action.kind {
@@ -175,7 +175,8 @@ impl ScenarioBuilder {
         Some(process)
     }
 
-    /// Who was bound to ask and has not done so asks later; a scenario in which nobody asks has somebody do so at once.
+    /// Lets each process that had to issue a request and did not do so issue it late. A scenario without requests would
+    /// start with one by default, so then process 0 issues one late.
     fn late_requests(&self, world: &World<'_>, end: u64, scenario: &mut Scenario) {
         let at = When::At(Time(end * MILLISECOND));
         for process in 0..world.n as u8 {
@@ -210,7 +211,7 @@ impl ScenarioBuilder {
         }
     }
 
-    /// Sees what has been sent: more is under way on a link than before.
+    /// Records the messages sent in a step: those that were not in flight before.
     fn record_sends(&mut self, state: &State, step: u64) {
         let mut counts: BTreeMap<(u8, u8), usize> = BTreeMap::new();
         state.links().for_each(|link| *counts.entry(link).or_default() += 1);

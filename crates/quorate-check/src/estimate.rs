@@ -1,19 +1,19 @@
-//! How many states there may be, told from a part of them.
+//! Estimate of the number of states, from the part explored so far.
 //!
-//! Worlds that come to an end have few states near the start and near the end and most in between. How many there are
-//! at a depth is taken to rise and fall like exp(c d (D - d)), where D is the length of the longest way and c fits the
-//! depth reached so far. That is an order of magnitude, and no more.
+//! Worlds that terminate have few states near the start and near the end, and most in between. The number of states at
+//! depth d is assumed to rise and fall like exp(c d (D - d)), where D is the length of the longest path and c is fitted to
+//! the depth reached so far. The result is an order of magnitude and no more.
 
 use crate::Model;
 
-/// So many ways are walked to find out how long they are.
+/// Number of random walks that measure the length of paths.
 const WALKS: u64 = 64;
 
-/// A way longer than this has perhaps no end.
+/// Length beyond which a walk is assumed not to terminate.
 const LONGEST: u32 = 20_000;
 
-/// About how many states a model has, where `states` were found at all depths up to `depth`; none if ways may have no
-/// end.
+/// Estimates the number of states of a model, given that `states` were found at all depths up to `depth`. Returns `None`
+/// if paths may not terminate.
 pub fn estimate<M: Model + ?Sized>(model: &M, states: u64, depth: u32) -> Option<f64> {
     let longest = (0..WALKS).map(|seed| walk(model, seed)).collect::<Option<Vec<u32>>>()?;
     let longest = f64::from(longest.into_iter().max()?.max(depth + 1));
@@ -28,7 +28,7 @@ pub fn estimate<M: Model + ?Sized>(model: &M, states: u64, depth: u32) -> Option
         }
         sum
     };
-    // The sum grows with c: halve until it is met.
+    // The sum increases with c, so bisect.
     let (mut low, mut high) = (0.0, 10.0 / longest.max(1.0));
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
@@ -40,7 +40,8 @@ pub fn estimate<M: Model + ?Sized>(model: &M, states: u64, depth: u32) -> Option
     Some(up_to(low, longest))
 }
 
-/// The length of a way from the start to an end, turned at random, the same for the same seed.
+/// Length of a random walk from the initial state to a final state, the same for the same seed. `None`
+/// if it may not terminate.
 fn walk<M: Model + ?Sized>(model: &M, seed: u64) -> Option<u32> {
     let mut state = model.initial_states().into_iter().next()?;
     let mut successors = Vec::new();

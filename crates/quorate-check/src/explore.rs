@@ -1,8 +1,8 @@
-//! Breadth-first exploration, in parallel, with the same result for any number of threads.
+//! Parallel breadth-first exploration. The result does not depend on the number of threads.
 //!
-//! The states of one depth are expanded a block at a time: threads work out successors and drop those that are known;
-//! what is left is added in the order of the block. So states are numbered alike however many threads there are, and
-//! the first violation found is a shortest one.
+//! The states of one depth are expanded one block at a time. Threads compute the successors and drop the ones already
+//! visited. The rest is added in the order of the block. So the numbering of states does not depend on the number of
+//! threads, and the first violation found is a shortest one.
 
 use std::ops::ControlFlow;
 
@@ -14,101 +14,101 @@ use crate::lasso::Edges;
 use crate::visited::{FingerprintBatch, START, Visited};
 use crate::{Fingerprint, Model};
 
-/// How far to go.
+/// Limits of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The bytes that the exploration may take.
+    /// Maximum memory of the exploration in bytes.
     pub memory: u64,
-    /// The longest way from the start.
+    /// Maximum distance from the initial state in steps.
     pub depth: u32,
 }
 
-/// How far it has come.
+/// Progress of an exploration so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Distinct states.
+    /// Number of distinct states found.
     pub states: u64,
-    /// Steps between them.
+    /// Number of steps between these states.
     pub steps: u64,
-    /// The depth being expanded.
+    /// Depth that is being expanded.
     pub depth: u32,
-    /// States that wait to be expanded.
+    /// Number of states that wait to be expanded.
     pub queue: u64,
-    /// About how many bytes are in use.
+    /// Approximate memory in use, in bytes.
     pub bytes: u64,
 }
 
-/// What came of it.
+/// Result of an exploration.
 #[derive(Clone, Debug)]
 pub struct Exploration<A> {
-    /// How far it went.
+    /// Progress at the end of the exploration.
     pub progress: Progress,
-    /// The most bytes in use at any time.
+    /// Peak memory use in bytes.
     pub bytes_most: u64,
-    /// How it ended.
+    /// Reason why the exploration ended.
     pub end: End<A>,
 }
 
-/// How an exploration ends.
+/// Reason why an exploration ended.
 #[derive(Clone, Debug)]
 pub enum End<A> {
-    /// Every state was visited and nothing is wrong.
+    /// Every state was visited and no property is violated.
     Exhausted,
-    /// Something is wrong.
+    /// A property is violated.
     Broken(Counterexample<A>),
-    /// States come again, and what was left out to save work might have mattered: explore without reductions.
+    /// States recur, and a reduction may have hidden a violation. Explore again without reductions.
     Cyclic,
-    /// Every state was visited, and what should have come about in some never did.
+    /// Every state was visited, but a goal was never reached.
     Vacuous,
-    /// There is no room for more states.
+    /// The memory limit was reached, or no more states can be numbered.
     Memory,
-    /// There are states beyond the depth.
+    /// There are states beyond the depth limit.
     Depth,
-    /// It was told to stop.
+    /// The caller stopped the exploration.
     Stopped,
 }
 
-/// A counterexample.
+/// A violated property and the steps that lead to the violation.
 #[derive(Clone, Debug)]
 pub struct Counterexample<A> {
-    /// What is broken.
+    /// Property that is violated.
     pub property: Property,
-    /// What happens from the start on.
+    /// Steps from the initial state.
     pub steps: Vec<A>,
-    /// What then happens over and over again; nothing, if nothing happens any more or the harm is done.
+    /// Steps that then repeat forever. Empty if the violation is a single state.
     pub cycle: Vec<A>,
-    /// Who waits for ever, if that is what is wrong.
+    /// Bit set of the processes that wait forever, if that is the violation.
     pub waiting: u8,
 }
 
-/// So many states are expanded before what was found is added.
+/// Number of states expanded before their successors are added.
 const BLOCK: usize = 1 << 13;
 
-/// So many states are expanded by one thread at a time.
+/// Number of states that one thread expands at a time.
 const BATCH: usize = 1 << 7;
 
-/// What a thread brings back from a batch of states.
+/// Result of expanding one batch of states.
 struct Expanded<S> {
-    /// New states as far as that is known.
+    /// Successors that were not yet visited when the batch was expanded.
     fresh: Vec<Fresh<S>>,
-    /// Their fingerprints.
+    /// Fingerprints of the fresh states.
     prints: FingerprintBatch,
-    /// The states of the batch, and where the steps of each end.
+    /// The states of the batch, each with the end of its range of steps.
     parents: Vec<(u32, u32)>,
-    /// Where each step goes, as far as that is known, and its class.
+    /// Target of each step, or [`UNKNOWN`], and the fairness class of the step.
     edges: Vec<(u32, u16)>,
     steps: u64,
-    /// Whether a step leads to a state that was reached no later than its own.
+    /// Whether a step leads to a state that is no deeper than the states of the batch.
     has_back_edge: bool,
-    /// What is wrong with a state itself, if nothing that must happen can.
+    /// First state of the batch that is quiescent and violates a property there.
     stuck: Option<(u32, Property)>,
 }
 
-/// A state that may be new, and what is worth knowing of it.
+/// A state that may be new, and the facts about it that are needed when it is added.
 struct Fresh<S> {
-    /// From where, and by which successor.
+    /// Parent state, and the index of this state among its successors.
     origin: (u32, u16),
-    /// Its place among the steps of the batch.
+    /// Index among the steps of the batch.
     step: u32,
     waiting: u8,
     goals_reached: u64,
@@ -128,10 +128,10 @@ impl<S> Fresh<S> {
     }
 }
 
-/// A step to a state that is not known yet.
+/// Target of a step to a state that has no number yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Explores a model. `on_progress` is told now and then how far it has come, and may stop it.
+/// Explores a model. `on_progress` is called after each block and may stop the exploration.
 pub fn explore<M: Model + ?Sized>(
     model: &M,
     bounds: Bounds,
@@ -150,9 +150,9 @@ struct Search<'m, M: Model + ?Sized> {
     next: Vec<(u32, M::State)>,
     edges: Edges,
     waiting: Vec<u8>,
-    /// The first state of the next depth.
+    /// Number of the first state of the next depth.
     next_depth_start: u32,
-    /// Whether a step leads to a state that is not deeper: without one, no state comes again.
+    /// Whether a step leads to a state that is not deeper. Without such a step there is no cycle.
     has_back_edge: bool,
     goals_reached: u64,
     progress: Progress,
@@ -212,7 +212,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
             }
             self.progress.depth += u32::from(!self.next.is_empty());
         }
-        // Most worlds come to an end whatever happens, and then nobody can wait for ever but at the end.
+        // Most models are acyclic. There a process can wait forever only in a final state.
         if self.has_back_edge && self.edges.has_cycle() {
             if self.model.is_reduced() {
                 return End::Cyclic;
@@ -235,7 +235,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         self.add(expanded)
     }
 
-    /// Adds the states of some batches that are not known; tells if one is a bad one.
+    /// Adds the states of some batches that were not yet visited. Returns the violation if there is one.
     fn add(&mut self, expanded: Vec<Expanded<M::State>>) -> Option<End<M::Action>> {
         let base = self.visited.next_number();
         let mut count = 0;
@@ -294,7 +294,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
     }
 
-    /// Whether somebody can wait for ever while things go on.
+    /// Searches for a fair cycle in which a process waits forever.
     fn find_starvation(&self) -> Option<End<M::Action>> {
         let property = self.model.starvation_property()?;
         let any_waiting = self.waiting.iter().fold(0, |all, waiting| all | waiting);
@@ -308,7 +308,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         Some(self.found(property, state, cycle, bit))
     }
 
-    /// The way to a state, and on along these states.
+    /// Builds the counterexample: the path to a state, and from there along the states of `cycle`.
     fn found(
         &self,
         property: Property,
@@ -362,7 +362,7 @@ impl<S> Expanded<S> {
         next_depth_start: u32,
         batch: &[(u32, S)],
     ) -> Self {
-        // Who never waits cannot starve, and the way round is of no interest.
+        // Without a starvation property cycles are not searched, so edges need not be kept.
         let keeps_edges = model.starvation_property().is_some();
         let mut found = Self::none();
         let mut successors = Vec::with_capacity(batch.len() * 4);

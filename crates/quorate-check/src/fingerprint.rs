@@ -1,19 +1,19 @@
-//! States have fingerprints of 128 bits, of which 100 are kept (`visited.rs`): two different ones among a billion share
-//! those with a chance of less than one in 10^12.
+//! Fingerprints of states have 128 bits, of which 100 are kept (`visited.rs`). The probability that two of a billion
+//! different states share those is below 10^-12.
 
 use std::hash::{Hash, Hasher};
 
-/// What is remembered of a state.
+/// Hash value that identifies a state.
 pub type Fingerprint = u128;
 
-/// The fingerprint of anything that can be hashed.
+/// Returns the fingerprint of any hashable value.
 pub fn fingerprint_of(value: &impl Hash) -> Fingerprint {
     let mut hasher = FingerprintHasher::default();
     value.hash(&mut hasher);
     hasher.fingerprint()
 }
 
-/// A hasher of two lanes, the same on every machine and in every run.
+/// A hasher with two lanes, the same on every machine and in every run.
 #[derive(Clone, Copy, Debug)]
 pub struct FingerprintHasher {
     left: u64,
@@ -30,7 +30,7 @@ impl Default for FingerprintHasher {
 }
 
 impl FingerprintHasher {
-    /// Both lanes, stirred once more.
+    /// Combines both lanes after a final mix.
     pub fn fingerprint(self) -> Fingerprint {
         let left = folded(self.left ^ self.right.rotate_left(32), LEFT);
         let right = folded(self.right ^ self.left.rotate_left(17), RIGHT);
@@ -38,7 +38,7 @@ impl FingerprintHasher {
     }
 }
 
-/// Both halves of the product, so that every bit of either factor counts.
+/// XOR of both halves of the product, so that every bit of either factor counts.
 const fn folded(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     product as u64 ^ (product >> 64) as u64
@@ -103,7 +103,7 @@ mod tests {
         let all: BTreeSet<Fingerprint> = pairs.map(|pair| fingerprint_of(&pair)).collect();
         assert_eq!(all.len(), 90_000);
         let halves: BTreeSet<u32> = all.iter().map(|print| (*print >> 96) as u32).collect();
-        // Of 90,000 values of 32 bits about one pair should meet by chance.
+        // About one pair of 90,000 random values of 32 bits should collide.
         assert!(halves.len() > 89_980, "{}", halves.len());
         let low: BTreeSet<u32> = all.iter().map(|print| *print as u32).collect();
         assert!(low.len() > 89_980, "{}", low.len());

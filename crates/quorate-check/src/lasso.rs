@@ -1,22 +1,23 @@
-//! Starvation: a cycle in which somebody waits, though everything happens that must.
+//! Starvation: a cycle in which a process waits although every action that must happen does happen.
 //!
-//! A cycle is fair if no action of a class that could be taken all along is never taken (weak fairness). Among the
-//! states in which somebody waits, a fair cycle exists exactly if a strongly connected component of them is fair: a
-//! smaller cycle has fewer steps and is enabled in no fewer of its states.
+//! A cycle is fair if it takes every class of actions that is enabled in all of its states (weak fairness). Among the
+//! states in which a process waits, a fair cycle exists exactly if one of their strongly connected components is fair: a
+//! smaller cycle takes fewer steps, and no fewer classes are enabled in all of its states.
 
-/// The steps between states.
+/// Graph of the steps between states.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
-    /// Where the steps of each state begin; states are added in any order, so with an end.
+    /// Range of the steps of each state. States are added in any order, so each range has an end.
     ranges: Vec<(u32, u32)>,
     steps: Vec<(u32, u16)>,
 }
 
-/// The class of what need not happen.
+/// Class of actions that need not happen.
 const FREE: u16 = u16::MAX;
 
 impl Edges {
-    /// The steps of some states: each state and where its steps end, where each goes, and its class.
+    /// Adds the steps of some states. `states` holds each state and the end of its steps. `steps` holds the target and
+    /// the class of each step.
     pub(crate) fn add(&mut self, states: &[(u32, u32)], steps: &[(u32, u16)]) {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);
@@ -40,7 +41,7 @@ impl Edges {
         &self.steps[start as usize..end as usize]
     }
 
-    /// Whether any state comes again.
+    /// Whether the graph has a cycle.
     pub(crate) fn has_cycle(&self) -> bool {
         let mut components = Components::new(self, &|_| true, |component, edges| {
             component.len() > 1 || edges.of(component[0]).iter().any(|(to, _)| *to == component[0])
@@ -48,7 +49,8 @@ impl Edges {
         (0..self.ranges.len() as u32).any(|root| components.from(root).is_some())
     }
 
-    /// A state from which a fair cycle goes through states of this kind only, and the states after it, itself last.
+    /// Searches for a fair component among the states accepted by `filter`. Returns a state of it, and the states that
+    /// follow on a cycle back to it, itself last.
     pub(crate) fn fair_cycle(&self, filter: impl Fn(u32) -> bool) -> Option<(u32, Vec<u32>)> {
         let fair = |component: &[u32], edges: &Self| edges.is_fair(component);
         let mut components = Components::new(self, &filter, fair);
@@ -62,11 +64,11 @@ impl Edges {
         None
     }
 
-    /// Whether a strongly connected component has a step and leaves out nothing that must happen.
+    /// Whether a strongly connected component has a step, and takes every class that is enabled in all of its states.
     fn is_fair(&self, component: &[u32]) -> bool {
         let inside = |state: &u32| component.binary_search(state).is_ok();
         let mut taken = Vec::new();
-        // What could be taken in every state so far.
+        // Classes enabled in every state so far.
         let mut always: Option<Vec<u16>> = None;
         let mut has_step = false;
         for state in component {
@@ -88,7 +90,7 @@ impl Edges {
         has_step && always.unwrap_or_default().iter().all(|class| taken.contains(class))
     }
 
-    /// A shortest cycle of a component through its first state.
+    /// A shortest cycle of a component through its first state. It need not visit the whole component.
     fn shortest_cycle(&self, component: &[u32]) -> (u32, Vec<u32>) {
         let first = component[0];
         let mut came_from = vec![u32::MAX; component.len()];
@@ -118,13 +120,13 @@ impl Edges {
     }
 }
 
-/// Tarjan's strongly connected components, without recursion.
+/// Tarjan's algorithm for strongly connected components, without recursion.
 struct Components<'e, K, W> {
     edges: &'e Edges,
     filter: &'e K,
-    /// Which components are looked for.
+    /// Whether a component is one to return.
     wanted: W,
-    /// The order in which each state was met, from 1 on.
+    /// Discovery order of each state, from 1 on.
     discovery: Vec<u32>,
     low: Vec<u32>,
     on_stack: Vec<bool>,
@@ -147,7 +149,7 @@ impl<'e, K: Fn(u32) -> bool, W: Fn(&[u32], &Edges) -> bool> Components<'e, K, W>
         self.stack.push(state);
     }
 
-    /// The first wanted component among those reached from this state, if there is one.
+    /// The first wanted component among those reachable from this state, if any.
     fn from(&mut self, root: u32) -> Option<Vec<u32>> {
         if self.discovery[root as usize] != 0 {
             return None;
@@ -216,13 +218,13 @@ mod tests {
 
     #[test]
     fn a_cycle_that_puts_something_off_for_ever_is_not_fair() {
-        // In both states the step of class 7 could be taken, and leads out.
+        // The step of class 7 is enabled in both states, and leaves the cycle.
         let out = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, 7), (1, 2, 7)], 3);
         assert_eq!(out.fair_cycle(|state| state < 2), None);
-        // Only in one of them: it need not be taken.
+        // It is enabled in only one of them, so it need not be taken.
         let once = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, 7)], 3);
         assert!(once.fair_cycle(|state| state < 2).is_some());
-        // What need not happen may be put off.
+        // An action that need not happen may be postponed forever.
         let free = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, FREE), (1, 2, FREE)], 3);
         assert!(free.fair_cycle(|state| state < 2).is_some());
     }

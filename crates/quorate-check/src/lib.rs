@@ -1,7 +1,8 @@
 //! Explores every interleaving of a small world, with the processes that the simulator runs.
 //!
-//! A [`Model`] says what can happen next; [`explore()`] goes through all states breadth first, so that a counterexample
-//! is a shortest one. [`World`] is the model of processes that exchange messages, crash and are told of crashes.
+//! A [`Model`] yields the successors of each state. [`explore()`] visits all states breadth first, so that a counterexample
+//! is a shortest one unless partial-order reduction was in use. [`World`] is the model of processes that exchange messages,
+//! crash and are notified of crashes.
 
 mod counterexample;
 mod estimate;

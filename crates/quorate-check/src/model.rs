@@ -1,4 +1,4 @@
-//! What can be explored: states, and what can happen in each.
+//! Interface of a system that can be explored: its states, and the actions possible in each.
 
 use std::fmt::Debug;
 
@@ -8,66 +8,67 @@ use crate::Fingerprint;
 
 /// A system whose states are to be explored.
 pub trait Model: Sync {
-    /// A state of it.
+    /// One state of the whole system.
     type State: Clone + Send + Sync;
-    /// What leads from one state to another.
+    /// An action that leads from one state to another.
     type Action: Clone + Debug + Send + Sync;
 
-    /// Where it starts.
+    /// Returns the initial states of the system.
     fn initial_states(&self) -> Vec<Self::State>;
 
-    /// What a state is remembered by: equal states have equal fingerprints.
+    /// Fingerprint under which a state is stored. States that are equal, or that the model treats
+    /// as equivalent, have equal fingerprints.
     fn fingerprint(&self, state: &Self::State) -> Fingerprint;
 
-    /// Adds all that can happen in a state, always in the same order.
+    /// Adds all successors of a state, always in the same order.
     fn successors(
         &self,
         state: &Self::State,
         successors: &mut Vec<Successor<Self::State, Self::Action>>,
     );
 
-    /// The property that does not hold in this state, if there is one.
+    /// The property violated in this state, if any.
     fn broken(&self, state: &Self::State) -> Option<Property>;
 
-    /// The property that does not hold if nothing happens any more that must, if there is one.
+    /// The property violated if no further action that must happen is possible in this state, if any.
     fn broken_when_quiescent(&self, state: &Self::State) -> Option<Property>;
 
-    /// Who waits in this state, as bits: nobody may do so for ever.
+    /// Bit set of the processes that wait in this state. None of them may wait forever.
     fn waiting(&self, state: &Self::State) -> u8;
 
-    /// The property that is broken if somebody waits for ever; none if nobody minds.
+    /// The property violated if a process waits forever; `None` if starvation is not checked.
     fn starvation_property(&self) -> Option<Property>;
 
-    /// What has come about in this state, as bits: in some state each of [`Self::goals`] has to.
+    /// Bit set of the goals reached in this state. Each of [`Self::goals`] must be reached in some state.
     fn goals_reached(&self, state: &Self::State) -> u64;
 
-    /// What has to come about in some state, or nothing was shown.
+    /// Goals that must be reached in some state. If one never is, the exploration is vacuous.
     fn goals(&self) -> u64;
 
-    /// Whether something is left out that may matter if states come again: some of what can happen, or who is who.
+    /// Whether a reduction is in use that is unsound if states recur: some actions are skipped, or processes are renamed.
     fn is_reduced(&self) -> bool;
 
-    /// Whether something has happened that the model has no room for, so that there is no point in going on.
+    /// Whether something has happened that the model does not support, so that the exploration need not continue.
     fn is_unsupported(&self) -> bool {
         false
     }
 
-    /// About how many bytes a state takes.
+    /// Approximate size of a state in bytes.
     fn bytes(&self, state: &Self::State) -> usize;
 }
 
-/// Something that can happen.
+/// An action and the state it leads to.
 #[derive(Clone, Debug)]
 pub struct Successor<S, A> {
-    /// What.
+    /// Action taken in the parent state.
     pub action: A,
-    /// Whether it must happen sooner or later, and what it is the same as in other states.
+    /// Fairness class of an action that must happen eventually; `None` if the action need not happen.
     pub class: Option<FairnessClass>,
-    /// What comes of it.
+    /// State after the action.
     pub state: S,
 }
 
-/// Actions of one class are the same in different states: the next message of a link is. What can happen for ever
-/// and has a class must happen some time.
+/// Actions of one class count as the same in different states, such as the delivery of the next message of a link.
+/// Weak fairness: a class that stays enabled forever must eventually be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FairnessClass(pub u16);

@@ -1,30 +1,32 @@
-//! The states that have been visited: fingerprints in open tables, and how each was first reached.
+//! Set of visited states: fingerprints in hash tables with open addressing, and the step by which
+//! each state was first reached.
 //!
-//! States are added many at a time. Each table has its share of the fingerprints and goes through its own in order, so
-//! that threads do not meet and the first of several equal states is the one that counts, however many threads there are.
+//! States are added in batches. Each table owns a share of the fingerprints and inserts them in order. So threads do not
+//! contend, and the first of several equal states counts, whatever the number of threads.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::Fingerprint;
 
-/// A set of fingerprints, each with a number and the way it was reached. Numbers grow with time, and some are not used.
+/// A set of fingerprints, each with a number and the step by which it was reached. Numbers increase over
+/// time, and some are unused.
 #[derive(Debug)]
 pub(crate) struct Visited {
     tables: Vec<Table>,
-    /// From which state each was first reached, and by which of its successors.
+    /// Parent from which each state was first reached, and the index among the parent's successors.
     parents: Vec<(u32, u16)>,
 }
 
-/// Fingerprints, by the table that they belong to, each with its place among those that are added together.
+/// Fingerprints grouped by table, each with its position among those added together.
 #[derive(Debug)]
 pub(crate) struct FingerprintBatch {
     prints: Vec<(u32, [u32; 4])>,
-    /// Where those of each table end.
+    /// End of each table's range.
     ends: [u32; TABLES],
 }
 
 impl FingerprintBatch {
-    /// Of fingerprints in the order of their places.
+    /// Groups fingerprints that are given in the order of their positions.
     pub(crate) fn new(prints: impl Iterator<Item = Fingerprint> + Clone) -> Self {
         let mut ends = [0; TABLES];
         prints.clone().for_each(|print| ends[table_of(words(print))] += 1);
@@ -42,7 +44,6 @@ impl FingerprintBatch {
         Self { prints: sorted, ends }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.prints.len()
     }
@@ -53,25 +54,25 @@ impl FingerprintBatch {
     }
 }
 
-/// A power of two, and more than there are threads.
+/// Number of tables, a power of two. It limits how many threads can insert in parallel.
 const TABLES: usize = 16;
 
-/// Fingerprints with their numbers.
+/// Hash table of fingerprints and their numbers.
 #[derive(Debug)]
 struct Table {
     slots: Vec<Slot>,
     used: usize,
 }
 
-/// Three words of a fingerprint, of which the fourth says in which table, and a number more than none; all zero where
-/// there is nothing. Sixteen bytes never lie across two lines of the processor's cache.
+/// Three words of a fingerprint, and its number plus one. The fourth word of the fingerprint selects the table. An empty
+/// slot is all zero. Sixteen bytes never span two cache lines.
 type Slot = [u32; 4];
 
-/// So many places in the tables are looked at before anything depends on what is there: memory is slow, and the processor
-/// fetches several lines at a time if it need not guess on the way.
+/// Number of slots read before anything depends on their content. Memory is slow, and the processor fetches several cache
+/// lines in parallel if there are no branches to predict in between.
 const AHEAD: usize = 32;
 
-/// A start has no parent.
+/// Parent of an initial state.
 pub(crate) const START: u32 = u32::MAX;
 
 impl Visited {
@@ -85,19 +86,19 @@ impl Visited {
         self.parents.len() >= (START - (1 << 24)) as usize
     }
 
-    /// The number that the next state gets.
+    /// Number that the next state gets.
     pub(crate) fn next_number(&self) -> u32 {
         self.parents.len() as u32
     }
 
-    /// The number of a state, if it is known.
+    /// Number of a state, if it was visited.
     pub(crate) fn number(&self, print: Fingerprint) -> Option<u32> {
         let print = words(print);
         let table = &self.tables[table_of(print)];
         table.slots[table.place(print)][3].checked_sub(1)
     }
 
-    /// The same of many at once.
+    /// Numbers of many states, looked up together.
     pub(crate) fn numbers(&self, prints: &[Fingerprint]) -> Vec<Option<u32>> {
         let mut numbers = Vec::with_capacity(prints.len());
         for some in prints.chunks(AHEAD) {
@@ -111,8 +112,9 @@ impl Visited {
         numbers
     }
 
-    /// Adds states that come one behind the other, in parts, by how each is reached: they get the next numbers in that
-    /// order. Those that are known already are named, each with the number that it has.
+    /// Adds states in consecutive batches, each with the position of its first state. States get the next numbers in
+    /// that order; `origins` tells how each was reached. Returns the position of each state that was visited before, and
+    /// the number that it has.
     pub(crate) fn add(
         &mut self,
         parts: &[(u32, &FingerprintBatch)],
@@ -139,7 +141,7 @@ impl Visited {
         known.collect::<Vec<_>>().concat()
     }
 
-    /// Which successor to take from the start on to get to a state.
+    /// Initial state, and the index of the successor to take in each step, on the path to a state.
     pub(crate) fn path_to(&self, mut number: u32) -> (u32, Vec<u16>) {
         let mut path = Vec::new();
         while let (parent, ordinal) = self.parents[number as usize]
@@ -152,7 +154,7 @@ impl Visited {
         (number, path)
     }
 
-    /// The bytes it takes, and those that it takes for a while as tables grow.
+    /// Memory in bytes, including what is needed temporarily while a table grows.
     pub(crate) fn bytes(&self) -> u64 {
         let parents = self.parents.capacity() * size_of::<(u32, u16)>();
         let slots: usize = self.tables.iter().map(|table| table.slots.len()).sum();
@@ -175,12 +177,12 @@ impl Table {
         Ok(())
     }
 
-    /// Looks at the first place where a fingerprint could be.
+    /// Reads the first slot where a fingerprint could be.
     fn touch(&self, print: [u32; 4]) -> u32 {
         self.slots[print[0] as usize & (self.slots.len() - 1)][3]
     }
 
-    /// Where a fingerprint is, or would be.
+    /// Slot where a fingerprint is, or would be.
     fn place(&self, print: [u32; 4]) -> usize {
         let mask = self.slots.len() - 1;
         let mut place = print[0] as usize & mask;

@@ -1,16 +1,16 @@
-//! The model of a small world: processes, what is under way between them, their users, and what may go wrong.
+//! Model of a small world: processes, their users, the messages in flight, and the faults that may happen.
 //!
-//! - Time does not exist, unless there are timers: whatever can happen may happen next. A message to oneself takes no time.
-//! - Links are reliable, and keep their order or do not. Each loss, crash or wrong suspicion takes something from a
-//!   budget.
-//! - A crash may come in the middle of a multicast. Who is up is told of it some time, and what is sent to the crashed
-//!   vanishes. A crashed process is forgotten, unless the budget lets it come back with its memory and without its timers.
-//! - A round is over when nothing is under way and nobody who is up has anything else to do but to wait for its end.
-//! - Timers run only where a bound on the time of a message is given (`timing.rs`); elsewhere a process that sets one
-//!   makes the exploration void.
+//! - There is no time unless timers run: any enabled action may happen next. A message to oneself takes no time.
+//! - Links are reliable, and either FIFO or unordered. Each loss, crash or wrong suspicion consumes part of a budget.
+//! - A process may crash in the middle of a multicast. Every live process is eventually notified of a crash, and messages
+//!   to the crashed process are dropped. The state of a crashed process is discarded, unless the budget lets it recover
+//!   with its memory and without its timers.
+//! - A round ends when no message is in flight and no live process must do anything but wait for the end of the round.
+//! - Timers run only if a bound on message delay is given (`timing.rs`). Otherwise a process that sets a
+//!   timer makes the exploration void.
 //!
-//! A state is made of numbers (`state.rs`): each process with its user is kept once (`interner.rs`), and so is what comes of
-//! telling it something (`transition.rs`).
+//! A state consists of numbers (`state.rs`). Each process with its user is stored once (`interner.rs`), and so is the
+//! result of each input to it (`transition.rs`).
 
 mod interner;
 mod node_store;
@@ -36,115 +36,115 @@ use transition::{Input, Transition};
 
 pub use state::State;
 
-/// More processes than this cannot be explored: who knows what of whom is kept in 64 bits.
+/// Maximum number of processes. Relations between two processes are kept in 64 bits, one bit per pair.
 pub(crate) const PROCESSES_MOST: usize = 8;
 
-/// How much may go wrong.
+/// Maximum number of faults of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
-    /// How many processes may crash.
+    /// Number of crashes that may happen.
     pub crashes: u8,
-    /// How many of them may come back with their memory.
+    /// Number of times that a crashed process may recover with its memory.
     pub recoveries: u8,
-    /// How many messages may be lost.
+    /// Number of messages that may be lost.
     pub losses: u8,
-    /// How often somebody may be suspected wrongly.
+    /// Number of wrong suspicions that may happen.
     pub suspicions: u8,
 }
 
-/// The model. Its processes and their users are known by numbers: see `node_store.rs`.
+/// Model of processes and their users, which it knows only by number: see `node_store.rs`.
 pub struct World<'w> {
     pub(crate) n: usize,
     store: Box<dyn NodeStore + 'w>,
-    /// How much may go wrong.
+    /// Maximum number of faults of each kind.
     pub budget: Budget,
-    /// Whether links keep the order of messages.
+    /// Whether links are FIFO.
     pub fifo: bool,
-    /// Whether deliveries to different processes that commute are gone through in one order only.
+    /// Whether only one order is explored of deliveries to different processes that commute.
     pub partial_order_reduction: bool,
-    /// Whether worlds that differ only in who is who are taken for one.
+    /// Whether states that differ only by a renaming of processes count as one.
     pub symmetry_reduction: bool,
-    /// The property to look for, if not for all.
+    /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
-    /// Whether states may come again.
+    /// Whether processes never become quiescent. Then counters are rebased so that states recur,
+    /// and partial-order reduction is off.
     pub never_quiescent: bool,
-    /// Who does not crash, as bits.
+    /// Bit set of the processes that never crash.
     pub immune: u64,
-    /// Whether timers run.
     timed: bool,
-    /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
+    /// Set once an order of deliveries was skipped. A path may then not be a shortest one.
     skipped: AtomicBool,
     transitions: Interner<Transition>,
     renamings: OnceLock<Vec<Renaming>>,
 }
 
-/// Something that happens, and in the middle of whose first multicast its process crashes, after so many sends.
+/// An action, and optionally a crash of its process in the middle of the first multicast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What happens.
+    /// The action that happens.
     pub kind: ActionKind,
-    /// After how many sends the process crashes, if it does.
+    /// Number of sends after which the process crashes; `None` if it does not crash.
     pub crash_after: Option<u8>,
 }
 
-/// What can happen.
+/// Actions that can happen in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionKind {
-    /// A message arrives: the one at this place among those of its link.
+    /// A message is delivered: the one at `index` among those of its link.
     Deliver {
-        /// From whom.
+        /// Process that sent the message.
         from: u8,
-        /// To whom.
+        /// Process that receives the message.
         to: u8,
-        /// Which of those under way.
+        /// Position among the messages in flight on the link.
         index: u8,
     },
-    /// A user asks what it wishes.
+    /// A user issues its next command.
     Command(u8),
-    /// An observer is told of a crash.
+    /// An observer is notified of a crash.
     NotifyCrash {
-        /// Whom.
+        /// Process that is notified.
         observer: u8,
-        /// Of whose.
+        /// Process that has crashed.
         victim: u8,
     },
-    /// A process crashes.
+    /// A process crashes between two of its steps.
     Crash(u8),
-    /// A process that has crashed comes back with its memory.
+    /// A crashed process recovers with its memory.
     Recover(u8),
     /// A message is lost.
     Lose {
-        /// From whom.
+        /// Process that sent the message.
         from: u8,
-        /// To whom.
+        /// Process to which the message was sent.
         to: u8,
-        /// Which of those under way.
+        /// Position among the messages in flight on the link.
         index: u8,
     },
-    /// An observer wrongly begins to suspect.
+    /// An observer wrongly starts to suspect a live process.
     Suspect {
-        /// Who.
+        /// Process that suspects the victim.
         observer: u8,
-        /// Whom.
+        /// Process that is wrongly suspected.
         victim: u8,
     },
-    /// An observer sees that it was wrong.
+    /// An observer stops suspecting a live process.
     Trust {
-        /// Who.
+        /// Process that trusts the victim again.
         observer: u8,
-        /// Whom.
+        /// Process that is no longer suspected.
         victim: u8,
     },
-    /// A process is told that the round is over.
+    /// A process is informed that the round is over.
     RoundEnd(u8),
-    /// A timer runs out: the one at this place among those of its process.
+    /// A timer expires: the one at `index` among those of its process.
     Expire {
-        /// Whose.
+        /// Process that set the timer.
         process: u8,
-        /// Which.
+        /// Position among the running timers of the process.
         index: u8,
     },
-    /// Time goes by.
+    /// Time advances by one instant.
     Tick,
 }
 
@@ -180,7 +180,7 @@ impl fmt::Display for Action {
 type Next = Successor<State, Action>;
 
 impl<'w> World<'w> {
-    /// Of n processes and their users, with reliable links that keep their order, and nothing that goes wrong.
+    /// Creates a world of n processes and their users, with reliable FIFO links and without faults.
     pub fn new<P, U>(n: usize, make: impl Fn(ProcessId) -> P + Send + Sync + 'w, users: U) -> Self
     where
         P: Process + 'w,
@@ -211,7 +211,7 @@ impl<'w> World<'w> {
         self.partial_order_reduction && !self.never_quiescent && !self.timed
     }
 
-    /// Whether a process that crashes may come back.
+    /// Whether a process that crashes may recover.
     fn may_recover(&self) -> bool {
         self.budget.recoveries > 0
     }
@@ -220,19 +220,19 @@ impl<'w> World<'w> {
         self.only.is_none_or(|only| only == property)
     }
 
-    /// Who may be called what, worked out once.
+    /// Renamings under which the initial state does not change, computed once.
     fn renamings(&self) -> &[Renaming] {
         let work_out =
             || if self.symmetry_reduction && !self.timed { self.symmetries() } else { Vec::new() };
         self.renamings.get_or_init(work_out)
     }
 
-    /// Whether orders of deliveries were left out, so that there may be a shorter way to what was found.
+    /// Whether orders of deliveries were skipped. If so, there may be a shorter path to the violation found.
     pub fn has_skipped(&self) -> bool {
         self.skipped.load(Ordering::Relaxed)
     }
 
-    /// The same world, explored without leaving anything out.
+    /// The same world, explored without reductions.
     #[must_use]
     pub fn without_reductions(mut self) -> Self {
         (self.partial_order_reduction, self.symmetry_reduction, self.renamings) =
@@ -240,7 +240,7 @@ impl<'w> World<'w> {
         self
     }
 
-    /// The same world, in which timers run and a message takes so long at most.
+    /// The same world with timers, in which a message takes at most `bound`.
     #[must_use]
     pub fn with_timers(mut self, bound: Span) -> Self {
         self.store.enable_timers(bound);
@@ -255,12 +255,12 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Whether a process has set a timer and none runs, so that nothing was shown.
+    /// Whether a process has set a timer although timers do not run. Then the exploration proves nothing.
     pub fn needs_timing(&self) -> bool {
         self.store.needs_timing()
     }
 
-    /// The first state.
+    /// The initial state, after every process has started.
     pub(crate) fn initial_state(&self) -> State {
         let nodes = (0..self.n as u8).map(|id| self.store.initial_node(id));
         let mut state = State::new(nodes, self.budget);
@@ -271,12 +271,12 @@ impl<'w> World<'w> {
         state
     }
 
-    /// Whether the user at a process is bound to ask at the start.
+    /// Whether the user at a process must issue a command at the start.
     pub(crate) fn must_request(&self, process: u8) -> bool {
         self.store.summary(self.store.initial_node(process)).next_command == Some(true)
     }
 
-    /// Whether a process is up and its user inside.
+    /// Whether a process is up and its user is inside the critical section.
     pub(crate) fn is_inside(&self, state: &State, process: u8) -> bool {
         state.is_up(process) && self.summary(state, process).is_inside
     }
@@ -285,7 +285,7 @@ impl<'w> World<'w> {
         self.store.summary(state.node(process))
     }
 
-    /// Tells a process something and does what it wants; the number of recipients of its first multicast.
+    /// Gives an input to a process and applies its effects. Returns the number of recipients of its first multicast.
     fn step_process(
         &self,
         state: &mut State,
@@ -304,13 +304,13 @@ impl<'w> World<'w> {
         transition.multicast
     }
 
-    /// A process is down, and its node is this.
+    /// Crashes a process and replaces its node. Every live process must be notified of the crash.
     fn crash(&self, state: &mut State, victim: u8, node: u32) {
         state.crash(victim, node);
         state.budget.crashes -= 1;
         for observer in state.up() {
             match state.suspected.contains(observer, victim) {
-                // It was wrong, and now is right.
+                // The suspicion was wrong until now and is correct from now on.
                 true => {
                     state.suspected.remove(observer, victim);
                     self.record_notified(state, observer, victim);
@@ -326,8 +326,9 @@ impl<'w> World<'w> {
         }
     }
 
-    /// A process is up again. Who was told of its crash is told of its return; it is told who is down, whether it knew or
-    /// not, and who no longer is.
+    /// Marks a process as up again. A process that was notified of its crash suspects it wrongly from now on, until it
+    /// learns of the recovery. The recovered process is notified of every process that is down, whether it knew that or
+    /// not, and learns which processes have recovered meanwhile.
     fn recover(&self, state: &mut State, process: u8) {
         for other in state.up() {
             if state.pending_notices.contains(other, process) {
@@ -347,7 +348,8 @@ impl<'w> World<'w> {
         }
     }
 
-    /// What comes of something that befalls a process; the number of recipients of its first multicast.
+    /// Applies an action. Returns the next state, and the number of recipients of the process's first multicast
+    /// (0 for an immune process).
     fn apply(&self, state: &State, kind: ActionKind, crash_after: Option<u8>) -> (State, u8) {
         let mut next = state.clone();
         let (process, input) = match kind {
@@ -406,7 +408,7 @@ impl<'w> World<'w> {
         (next, if self.immune & (1 << process) == 0 { multicast } else { 0 })
     }
 
-    /// Ends the round if nothing is left of it.
+    /// Ends the round if nothing is left to happen in it.
     fn end_finished_round(&self, state: &mut State) {
         if state.round_end_pending != 0 || state.envelopes().len() > 0 {
             return;
@@ -420,8 +422,8 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Lowers all numbers of which only differences matter, where states are to come again. In time they are moments, which
-    /// instants lower.
+    /// Lowers all counters of which only differences matter, so that states recur. With timers these counters are times,
+    /// which each instant lowers instead.
     fn rebase(&self, state: &mut State) {
         if !self.never_quiescent || self.timed {
             return;
@@ -439,12 +441,13 @@ impl<'w> World<'w> {
         state.map_messages(|message| self.store.lowered_message(message, least));
     }
 
-    /// What comes of an action.
+    /// Returns the state after an action.
     pub(crate) fn after(&self, state: &State, Action { kind, crash_after }: Action) -> State {
         self.apply(state, kind, crash_after).0
     }
 
-    /// Adds what comes of something, and what comes of it if the process crashes on the way.
+    /// Adds the successor by an action, and the successors in which the process crashes in the
+    /// middle of its first multicast.
     fn push(
         &self,
         state: &State,
@@ -471,7 +474,7 @@ impl<'w> World<'w> {
         }
     }
 
-    /// What can happen at one process.
+    /// Adds the successors by commands, deliveries, crash notices and ends of suspicions at one process.
     fn process_successors(&self, state: &State, process: u8, successors: &mut Vec<Next>) {
         if let Some(must) = self.summary(state, process).next_command {
             let class = must.then_some(FairnessClass(u16::from(process)));
@@ -509,7 +512,7 @@ impl<'w> World<'w> {
         }
     }
 
-    /// What may go wrong.
+    /// Adds the successors by faults that the budget still allows.
     fn fault_successors(&self, state: &State, successors: &mut Vec<Next>) {
         if state.budget.crashes > 0 {
             let mortal = state.up().filter(|victim| self.immune & (1 << victim) == 0);
@@ -541,7 +544,7 @@ impl<'w> World<'w> {
     }
 }
 
-/// Classes of the same sort of action begin at `base`.
+/// Fairness class of an action that involves two processes. Classes of the same kind of action start at `base`.
 fn class_of(base: u16, a: u8, b: u8) -> FairnessClass {
     FairnessClass(base + u16::from(a) * PROCESSES_MOST as u16 + u16::from(b))
 }
@@ -567,7 +570,7 @@ impl Model for World<'_> {
 
     fn successors(&self, state: &State, successors: &mut Vec<Next>) {
         if state.round_end_pending != 0 {
-            // At the end of a round nobody hears of what the others do: one order is as good as another.
+            // At the end of a round no process observes the actions of the others, so one order is enough.
             let process = state.round_end_pending.trailing_zeros() as u8;
             let class = Some(FairnessClass(200 + u16::from(process)));
             self.push(state, ActionKind::RoundEnd(process), class, successors);

@@ -1,4 +1,4 @@
-//! Small worlds of real algorithms: what reductions leave out, and what they must not change.
+//! Small worlds of real algorithms: states that reductions skip, and results that they must not change.
 
 use std::ops::ControlFlow;
 
@@ -42,7 +42,7 @@ fn clients_that_are_alike_are_one_world_and_not_several() {
         assert!(holds);
         let (few, holds) = explored(&central(4, crashes));
         assert!(holds);
-        // Three clients have six orders; states that are alike under some of them count less often.
+        // Three clients have six permutations. States that are symmetric under some of them have fewer renamings.
         assert!(few * 4 < all && few * 6 >= all, "{few} of {all}");
     }
 }
@@ -82,7 +82,7 @@ fn how_many_states_there_are_is_told_from_a_part_of_them() {
     let bounds = Bounds { memory: 1 << 30, depth: 8 };
     let part = explore(&world, bounds, |_| ControlFlow::Continue(())).progress;
     let guess = estimate(&world, part.states, part.depth).expect("every way ends");
-    // There are 2,832,730.
+    // The exact number is 2,832,730.
     assert!((2e5..3e7).contains(&guess), "{guess} from {part:?}");
 }
 
@@ -91,7 +91,7 @@ fn rounds_end_when_everything_has_arrived() {
     let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
     let users = AgreementUsers { agreement_kind: AgreementKind::Proposal, values };
     let crashing = |crashes| Budget { crashes, ..Budget::default() };
-    // To bear one crash takes two rounds.
+    // Tolerating one crash takes two rounds.
     let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());
     long.budget = crashing(1);
     assert!(explored(&long).1);
@@ -104,7 +104,8 @@ fn rounds_end_when_everything_has_arrived() {
     assert_eq!(found.property, Property::Agreement);
 }
 
-/// Three bullies of whom the least begins, in a world where a message takes as long as they think, or longer.
+/// Three processes run the bully algorithm and the least one starts. A message takes up to `longer` times
+/// the delay that they assume.
 fn bullies(crashes: u8, longer: u64) -> Exploration<quorate_check::Action> {
     let setup = Setup::new(3);
     let users = ElectionUsers {

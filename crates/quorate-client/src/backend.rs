@@ -1,24 +1,25 @@
-//! Who gives the locks, and where: `quorate://a:7480,b:7480`, `etcd://127.0.0.1:2379`.
+//! Backends and their addresses: `quorate://a:7480,b:7480`, `etcd://127.0.0.1:2379`.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Who gives the locks, and where. Read from a text: `quorate://HOST:PORT`, `etcd://HOST:PORT`, or `etcds://HOST:PORT` for
-/// etcd with TLS; several `HOST:PORT` with commas between them are tried in turn. `HOST:PORT` alone is quorate.
+/// The system that grants the locks, and its endpoints. Parsed from `quorate://HOST:PORT`, `etcd://HOST:PORT`, or
+/// `etcds://HOST:PORT` for etcd with TLS. Several `HOST:PORT` separated by commas are tried in turn. `HOST:PORT` alone is
+/// quorate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
-    /// Who.
+    /// The kind of system.
     pub kind: BackendKind,
-    /// Where, each as `HOST:PORT`.
+    /// The endpoints, each as `HOST:PORT`.
     pub endpoints: Vec<String>,
 }
 
-/// Who gives the locks.
+/// The kind of system that grants the locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackendKind {
-    /// A cluster of quorate, in plain text or with TLS, as credentials say.
+    /// A cluster of quorate; plain text or TLS, depending on the credentials.
     Quorate,
     /// A cluster of etcd, in plain text.
     Etcd,
@@ -26,19 +27,19 @@ pub enum BackendKind {
     EtcdTls,
 }
 
-/// What is no backend.
+/// Error in the address of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBackend {
-    /// Nothing of that name is known.
+    /// The scheme is unknown.
     #[error("`{0}://` is not known; there are quorate://, etcd:// and, with TLS, etcds://")]
     Scheme(String),
-    /// Not where something can listen.
+    /// The endpoint is not `HOST:PORT`.
     #[error("`{0}` is not HOST:PORT, as in etcd://127.0.0.1:2379 or quorate://[::1]:7480")]
     Endpoint(String),
 }
 
 impl BackendKind {
-    /// How long a session of it lasts without a word, if that long is asked for: etcd counts whole seconds, two at least.
+    /// Actual time-to-live of a session for which `asked` is requested. etcd counts whole seconds, at least two.
     pub fn ttl(self, asked: Duration) -> Duration {
         match self {
             Self::Quorate => asked,
@@ -49,7 +50,6 @@ impl BackendKind {
         }
     }
 
-    /// How an address begins.
     fn scheme(self) -> &'static str {
         match self {
             Self::Quorate => "quorate",

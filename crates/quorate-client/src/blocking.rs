@@ -1,4 +1,4 @@
-//! The same for code that is not async: a thread of its own does the talking.
+//! Blocking sessions and guards, for code that is not async. A runtime with its own thread does the I/O.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::session::SessionOptions;
 
-/// A session for code that is not async.
+/// A session with blocking calls.
 #[derive(Debug)]
 pub struct Session {
-    // Before the runtime, which has to be there when it is dropped.
+    // Declared before the runtime: fields are dropped in order, and dropping the session needs the runtime.
     session: Option<crate::Session>,
     runtime: Runtime,
 }
 
 impl Session {
-    /// Of the cluster with these nodes.
+    /// Opens a session of the cluster with these nodes.
     pub fn open<E: Into<String>>(
         endpoints: impl IntoIterator<Item = E>,
         options: SessionOptions,
@@ -26,7 +26,7 @@ impl Session {
         Self::open_with(endpoints, Credentials::default(), options)
     }
 
-    /// The same, showing something and speaking TLS.
+    /// Opens a session that authenticates itself with `credentials`, over TLS if they contain an authority.
     pub fn open_with<E: Into<String>>(
         endpoints: impl IntoIterator<Item = E>,
         credentials: Credentials,
@@ -36,7 +36,7 @@ impl Session {
         Self::open_backend(Backend { kind: BackendKind::Quorate, endpoints }, credentials, options)
     }
 
-    /// Of whatever gives the locks.
+    /// Opens a session of the given backend.
     pub fn open_backend(
         backend: Backend,
         credentials: Credentials,
@@ -50,7 +50,7 @@ impl Session {
         Ok(Self { session: Some(session), runtime })
     }
 
-    /// Acquires a lock, waiting no longer than that if something is said.
+    /// Acquires a lock. Waits at most `wait`; `None` waits without a limit.
     pub fn lock(&self, name: &str, wait: Option<Duration>) -> Result<Guard<'_>, Error> {
         let session = self.session.as_ref().ok_or(Error::Closed)?;
         let mut request = session.lock(name)?;
@@ -70,7 +70,7 @@ impl Drop for Session {
     }
 }
 
-/// A lock that is held. Dropped, it is free.
+/// A held lock. Dropping the guard releases the lock.
 #[derive(Debug)]
 pub struct Guard<'s> {
     guard: crate::Guard,
@@ -78,17 +78,17 @@ pub struct Guard<'s> {
 }
 
 impl Guard<'_> {
-    /// Greater than that of anybody who had this lock before.
+    /// Fencing token, greater than that of any earlier holder of this lock.
     pub fn token(&self) -> u64 {
         self.guard.token()
     }
 
-    /// Whether it may be relied on just now.
+    /// Whether the lock is valid now.
     pub fn is_held(&self) -> bool {
         self.guard.is_held()
     }
 
-    /// Frees it, and waits until the node knows.
+    /// Releases the lock. Waits like [`Guard::release`](crate::Guard::release).
     pub fn release(self) -> Result<(), Error> {
         self.runtime.block_on(self.guard.release())
     }

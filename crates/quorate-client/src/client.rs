@@ -1,4 +1,4 @@
-//! A client: asks, and leaves the talking to whoever knows how the backend wants it.
+//! The client: posts calls to the worker of its backend.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,22 +16,22 @@ use crate::error::Error;
 use crate::session::{Session, SessionOptions, SessionState};
 use crate::spans::Spans;
 
-/// A client of a cluster. Clones share one connection, for everything but direct sessions.
+/// A client of a cluster. Clones share one connection. Each direct session has its own connections.
 #[derive(Clone)]
 pub struct Client {
     jobs: mpsc::UnboundedSender<Job>,
     kind: BackendKind,
-    /// For sessions that reach the voters themselves.
+    /// Endpoints for direct sessions; `None` if the backend does not support these.
     pub(crate) cluster: Option<Arc<Cluster>>,
     pub(crate) spans: Spans,
 }
 
-/// Requests, and what is not known about them.
+/// Requests of a cluster, and the nodes whose requests are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The requests, in the order of names.
+    /// The requests, ordered by name.
     pub requests: Vec<RequestInfo>,
-    /// Nodes that did not answer: requests through them are missing.
+    /// Nodes that did not answer. Requests through these nodes are missing.
     pub silent: std::collections::BTreeSet<u32>,
 }
 
@@ -41,33 +41,33 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// What a client wants done. Whatever the backend is, it is asked in the words of quorate's protocol and answers in
-/// them: sessions and guards do not know which one it is.
+/// A job of a client for its backend. Every backend takes calls and returns responses in the types of quorate's protocol.
+/// Sessions and guards therefore do not depend on the backend.
 pub(crate) enum Job {
     Call {
         call: Call,
         timeout: Option<Duration>,
         reply: oneshot::Sender<Result<CallResponse, Error>>,
     },
-    /// What is said of this session goes there.
+    /// Delivers events of this session to this state.
     Subscribe(SessionKey, Arc<SessionState>),
     Unsubscribe(SessionKey),
-    /// Changes of names with this prefix go there.
+    /// Delivers changes of names with this prefix to this channel.
     Watch(String, mpsc::UnboundedSender<HolderChange>),
 }
 
-/// How long a call waits for a node to be reached, where it does not say.
+/// Timeout of calls for which the caller chooses none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Client {
-    /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
-    /// runtime of tokio around it.
+    /// Creates a client of the cluster with these nodes, which are tried in order. The client connects with its first call.
+    /// Must be called within a tokio runtime.
     pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
         let endpoints = endpoints.into_iter().map(Into::into).collect();
         Self::for_quorate(endpoints, Dialler::plain())
     }
 
-    /// The same, showing something and speaking TLS.
+    /// Creates a client that authenticates itself with `credentials`, over TLS if they contain an authority.
     pub fn with_credentials<E: Into<String>>(
         endpoints: impl IntoIterator<Item = E>,
         credentials: Credentials,
@@ -76,8 +76,8 @@ impl Client {
         Ok(Self::for_quorate(endpoints, Dialler::new(credentials)?))
     }
 
-    /// Of whatever gives the locks, as [`Backend`] has it: `quorate://HOST:PORT`, or `etcd://HOST:PORT` with the feature
-    /// `etcd`. Nothing is connected before something is asked.
+    /// Creates a client of the given [`Backend`]: `quorate://HOST:PORT`, or `etcd://HOST:PORT` with the feature `etcd`. The
+    /// client connects with its first call.
     ///
     /// ```no_run
     /// # fn example() -> Result<(), quorate_client::Error> {
@@ -113,13 +113,13 @@ impl Client {
         Self { jobs, kind: BackendKind::Quorate, cluster, spans: Spans::default() }
     }
 
-    /// Who gives the locks.
+    /// The kind of backend that grants the locks.
     pub fn backend_kind(&self) -> BackendKind {
         self.kind
     }
 
-    /// Tells of each request and each lock that was held, as a line of OTLP in JSON, from now on: for OpenTelemetry. The
-    /// nodes tell their parts of the same traces.
+    /// Exports spans for OpenTelemetry from now on. The sink receives one line of OTLP JSON for each request and for each
+    /// lock that was held. The nodes export their spans of the same traces.
     pub fn export_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
         self.spans.set_sink(Box::new(sink));
     }
@@ -142,19 +142,20 @@ impl Client {
         }
     }
 
-    /// A session, which keeps itself alive until it is dropped.
+    /// Opens a session, which keeps itself alive until it is dropped.
     pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
         Session::open(self.clone(), options).await
     }
 
-    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order. etcd knows
-    /// leases only: `client_name` is `lease` and its number, `client_location` is empty, `node` and `for_ms` are zero.
+    /// Lists at most `most` requests for names that begin with `prefix`: for each name the holder first, then the queue in
+    /// order. etcd knows leases only: `client_name` is `lease` and its number, `client_location` is empty, `node` and
+    /// `for_ms` are zero.
     pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<RequestInfo>, Error> {
         Ok(self.listing(prefix, most).await?.requests)
     }
 
-    /// The same as [`list`](Self::list), with the nodes that did not answer, whose requests are missing. All pages are
-    /// fetched, up to `most` requests.
+    /// Like [`list`](Self::list), and returns the nodes that did not answer, whose requests are missing. Fetches all pages,
+    /// up to `most` requests.
     pub async fn listing(&self, prefix: &str, most: u32) -> Result<Listing, Error> {
         let mut listing = Listing::default();
         let mut after = None;
@@ -177,7 +178,8 @@ impl Client {
         }
     }
 
-    /// Whether nobody can have had a greater token. etcd knows while somebody has it; else it is [`Failure::Free`](crate::Failure::Free).
+    /// Checks whether a token is current: whether no holder can have had a greater one. etcd knows that only while the lock
+    /// is held. Otherwise the call fails with [`Failure::Free`](crate::Failure::Free).
     pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStatus, Error> {
         match self.call(Call::CheckToken { name, token }, Some(DEFAULT_TIMEOUT)).await? {
             CallResponse::Token(status) => Ok(status),
@@ -185,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Takes a lock away from whoever has it. The reason is written down. Not with etcd.
+    /// Revokes a lock from its holder. The reason is logged. Not supported by etcd.
     pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
         match self
             .call(Call::ForceRelease { name, reason: reason.to_owned() }, Some(DEFAULT_TIMEOUT))
@@ -196,7 +198,7 @@ impl Client {
         }
     }
 
-    /// How the node and its cluster are. Not with etcd.
+    /// Status of the connected node and its cluster. Not supported by etcd.
     pub async fn status(&self) -> Result<NodeStatus, Error> {
         match self.call(Call::Status, Some(DEFAULT_TIMEOUT)).await? {
             CallResponse::Status(status) => Ok(*status),
@@ -204,7 +206,8 @@ impl Client {
         }
     }
 
-    /// All changes from now on of names that begin so; after a break, through another node. Not with etcd.
+    /// Watches all changes from now on of names that begin with `prefix`. If the connection breaks, the watch continues
+    /// through another node. Not supported by etcd.
     pub async fn watch(
         &self,
         prefix: &str,

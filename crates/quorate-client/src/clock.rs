@@ -1,51 +1,51 @@
-//! The clock by which locks are relied on: it counts the time that the machine sleeps.
+//! The clock that measures validity. It includes the time during which the machine sleeps (`CLOCK_BOOTTIME`).
 
 use std::time::Duration;
 
 use quorate_core::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The present time by that clock, in nanoseconds since the machine was started.
+/// The present time of this clock, in nanoseconds since boot.
 pub(crate) fn now() -> Time {
     let time = clock_gettime(ClockId::Boottime);
     Time(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// A moment by that clock, in microseconds since the machine was started.
+/// A point in time of this clock, in microseconds since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
 
 impl Moment {
-    /// This one.
+    /// The present time of this clock.
     pub fn now() -> Self {
         Self::from_time(now())
     }
 
-    /// The whole microsecond that a time is in: never later than the time.
+    /// Rounds a time down to whole microseconds, so that the result is never later than the time.
     pub(crate) fn from_time(time: Time) -> Self {
         Self(time.0 / 1_000)
     }
 
-    /// How long until then; nothing if that is past.
+    /// Time left until this moment; zero if it has passed.
     pub fn from_now(self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(Self::now().0))
     }
 
-    /// So much later.
+    /// The moment `by` after this one.
     #[must_use]
     pub fn later(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by.as_micros() as u64))
     }
 
-    /// So much earlier.
+    /// The moment `by` before this one.
     #[must_use]
     pub fn earlier(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(by.as_micros() as u64))
     }
 
-    /// Waits until then, also if the machine sleeps meanwhile.
+    /// Waits until this moment, even if the machine sleeps meanwhile.
     pub async fn reached(self) {
-        // The runtime's own clock stands still while the machine sleeps, so it is looked at again and again.
+        // The runtime's clock stops while the machine sleeps, so this clock is polled.
         loop {
             let left = self.from_now();
             if left.is_zero() {

@@ -1,4 +1,4 @@
-//! The connection to a node of quorate: asked again after a break, since every call may be made twice.
+//! The connection to a node of quorate. After a break, pending calls are sent again: every call is idempotent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::staggered::first_that_answers;
 
 struct Pending {
     call: Call,
-    /// When nobody waits any longer for a node to be reached.
+    /// Deadline for a node to answer; `None` waits forever.
     until: Option<Moment>,
     reply: oneshot::Sender<Result<CallResponse, Error>>,
 }
 
-/// How long a node may take to read what it is asked.
+/// Maximum time for a node to read what is written to it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time after which a node is taken for one that cannot be reached.
+/// Time after which a node counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Does the jobs of a client, at these nodes.
+/// Executes the jobs of a client at one of these nodes.
 pub(crate) struct Worker {
     endpoints: Vec<String>,
     dialler: Dialler,
@@ -43,21 +43,21 @@ pub(crate) struct Worker {
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
     watchers: Vec<(String, mpsc::UnboundedSender<HolderChange>)>,
     last_number: u64,
-    /// Why there is no connection.
+    /// Reason why there is no connection.
     last_error: String,
-    /// Locks that are held, by session and request: another node is told of them.
+    /// Held locks by session and request. After a reconnect they are repeated to the new node.
     granted: BTreeMap<(SessionKey, u64), Grant>,
-    /// Acquire calls that tell a node of a lock that is held, by their number.
+    /// Acquire calls that repeat a held lock to a node, by call number.
     repeated: BTreeMap<u64, (SessionKey, u64)>,
     /// Client addresses of the other nodes.
     other_nodes: Vec<String>,
-    /// Number of the call that asks for them.
+    /// Number of the status call that queries these addresses.
     member_query: u64,
-    /// The node stops.
+    /// The node has announced that it stops.
     leaving: bool,
 }
 
-/// A lock that is held.
+/// A held lock of a relayed session.
 struct Grant {
     name: Name,
     why: String,
@@ -126,7 +126,8 @@ impl Worker {
         }
     }
 
-    /// The node stops: the next one is tried, or one that it has told of where no other is known.
+    /// Switches to the next node because this one stops. If no other endpoint is known, uses the addresses that it
+    /// advertised.
     fn switch_node(&mut self) {
         if self.endpoints.len() == 1 {
             let other_nodes =
@@ -136,7 +137,7 @@ impl Worker {
         self.current += 1;
     }
 
-    /// Tells a node of the locks that are held and still valid, so that it goes on with them.
+    /// Repeats the held locks that are still valid to a new node, so that it takes them over.
     fn repeat_grants(&mut self, sent: u64, bytes: &mut BytesMut) {
         self.repeated.clear();
         let sessions = &self.sessions;
@@ -159,7 +160,7 @@ impl Worker {
         }
     }
 
-    /// Connects to the present node, or to another one if that one does not answer soon.
+    /// Connects to the current node, or to another one if that one does not answer soon.
     async fn connect(
         &mut self,
     ) -> Result<Box<dyn Stream>, (String, handshake::ClientHandshakeError)> {
@@ -192,24 +193,24 @@ impl Worker {
         }
     }
 
-    /// Whether the node should have answered something by now.
+    /// Whether the node has failed to answer a call in time.
     fn is_overdue(&self) -> bool {
         let now = Moment::now();
         self.pending.values().any(|pending| pending.until.is_some_and(|until| until <= now))
     }
 
-    /// Fails what has waited long enough for a node.
+    /// Fails the calls whose timeout has passed.
     fn expire_pending(&mut self) {
         let now = Moment::now();
         let late = |_: &u64, pending: &mut Pending| pending.until.is_some_and(|until| until <= now);
         for (_, pending) in self.pending.extract_if(.., late).collect::<Vec<_>>() {
             let _ = pending.reply.send(Err(Error::Unreachable(self.last_error.clone())));
         }
-        // Nobody waits for it any more.
+        // The callers of these have given up.
         self.pending.retain(|_, pending| !pending.reply.is_closed());
     }
 
-    /// Talks until the connection breaks; done when the client is dropped.
+    /// Serves one connection. Returns an error when the connection breaks, `Ok` when the client is dropped.
     async fn run_connection(
         &mut self,
         stream: Box<dyn Stream>,
@@ -220,7 +221,7 @@ impl Worker {
         let mut bytes = BytesMut::new();
         let sent = Moment::now().0;
         self.repeat_grants(sent, &mut bytes);
-        // What was asked before may not have been heard.
+        // The node may not have received the pending calls before the connection broke.
         for (number, pending) in &self.pending {
             let message = ClientMessage { number: *number, sent, call: pending.call.clone() };
             frame::put(&message, &mut bytes);
@@ -260,7 +261,7 @@ impl Worker {
                     Some(job) => self.on_job(job, &mut bytes),
                     None => return Ok(()),
                 },
-                // A node that is stopped or cut off closes no connection: it only says nothing.
+                // A stopped or partitioned node does not close its connections: it only stops answering.
                 _ = overdue_check.tick() => if self.is_overdue() {
                     self.current += 1;
                     return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it says nothing"));
@@ -314,19 +315,19 @@ impl Worker {
                     }
                     CallResponse::Failed(Failure::NoSession) => state.end(),
                     CallResponse::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
-                    // What it holds is known by the next answer to a keep-alive.
+                    // The next answer to a keep-alive lists the held locks.
                     _ => {}
                 }
             }
             ServerMessage::Response(number, CallResponse::Failed(Failure::Leaving))
                 if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
             {
-                // It is asked again at another node.
+                // The call is sent again to another node.
                 self.leaving = true;
             }
             ServerMessage::Response(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
-                    // What is relied on is known before whoever waits goes on.
+                    // The validity is stored before the waiting caller resumes.
                     let key = match &pending.call {
                         Call::KeepAlive(key) => Some(key),
                         Call::Acquire { session, .. } => Some(session),
@@ -338,7 +339,7 @@ impl Worker {
                                 state.apply_keep_alive(held, *validity);
                             }
                             CallResponse::Granted { token, validity } => {
-                                // Nothing is said of what else the session has.
+                                // The answer covers this lock only, not the rest of the session.
                                 let until = validity.since.saturating_add(validity.micros);
                                 if let Call::Acquire { session, request, name, why, .. } =
                                     &pending.call
@@ -374,7 +375,7 @@ impl Worker {
                 });
             }
             ServerMessage::Leaving => self.leaving = true,
-            // Only direct clients are told.
+            // Only direct clients receive these.
             ServerMessage::FromVoter(_) => {}
         }
     }

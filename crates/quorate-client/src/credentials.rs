@@ -1,4 +1,4 @@
-//! What a client shows, and by what it knows its cluster.
+//! Credentials of a client, and the authority by which it verifies its cluster.
 
 use std::io;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use tokio_rustls::TlsConnector;
 
 use crate::error::Error;
 
-/// What a client shows, and by what it knows its cluster. Without any it speaks in plain text, which nodes allow on
-/// loopback.
+/// Credentials of a client, and the authority by which it verifies its cluster. Without an authority the client uses plain
+/// text, which nodes allow on loopback.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    /// By which the cluster knows it; for etcd, `USER:PASSWORD`.
+    /// Token by which the cluster authenticates the client; for etcd, `USER:PASSWORD`.
     pub token: Option<String>,
-    /// The certificate of the cluster's authority, as PEM: with it TLS is spoken.
+    /// Certificate of the cluster's authority, as PEM. If present, connections use TLS.
     pub authority: Option<Vec<u8>>,
-    /// The client's own certificate and its key, as PEM.
+    /// Certificate and private key of the client, as PEM.
     pub certificate: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -31,20 +31,20 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Both directions of a connection.
+/// A bidirectional byte stream, plain or TLS.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// How connections are made.
+/// Opens connections with the credentials of a client.
 #[derive(Clone)]
 pub(crate) struct Dialler {
-    /// Shown to nodes of quorate when they are greeted.
+    /// Sent to nodes of quorate in the handshake.
     pub(crate) token: Option<String>,
     tls: Option<TlsConnector>,
 }
 
 impl Dialler {
-    /// In plain text, showing nothing.
+    /// Plain text, without a token.
     pub(crate) fn plain() -> Self {
         Self { token: None, tls: None }
     }
@@ -53,7 +53,7 @@ impl Dialler {
         Self::with_alpn(credentials, &[])
     }
 
-    /// The same for one of these protocols, by which TLS is told what will be spoken.
+    /// Like [`Self::new`], and offers these application protocols (ALPN) in TLS.
     pub(crate) fn with_alpn(credentials: Credentials, protocols: &[&[u8]]) -> Result<Self, Error> {
         let Credentials { token, authority, certificate } = credentials;
         let unusable = |reason: &str| Error::Credentials(reason.to_owned());
@@ -95,7 +95,7 @@ impl Dialler {
         Ok(Self { token, tls: Some(TlsConnector::from(Arc::new(config))) })
     }
 
-    /// A connection to `host:port`.
+    /// Connects to `host:port`, with TLS if the credentials contain an authority.
     pub(crate) async fn dial(&self, endpoint: &str) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(endpoint).await?;
         stream.set_nodelay(true)?;

@@ -1,5 +1,5 @@
-//! Direct sessions: the client runs its own candidate and is connected to all voters, so that no node can take its locks
-//! along. Where only one node can be reached, a session is relayed by it instead.
+//! Direct sessions: the client runs its own candidate and is connected to all voters, so that it keeps its locks when a
+//! node fails. If only one node is reachable, that node relays the session instead.
 //!
 //! ```text
 //!   guards --- commands ---> task ---> driver (no I/O) ---> links, one per voter ---> nodes
@@ -7,9 +7,10 @@
 //!      +--- validity, loss ---+  +------- voters' messages ---+
 //! ```
 //!
-//! How a session is opened: attach at the first node that answers, which tells the voters' addresses, the quorum system and
-//! the terms; attach at all others at once. The session is direct if a quorum of voters is connected within [`QUORUM_TIMEOUT`], and
-//! relayed otherwise. That is decided once: a session that holds something never changes over.
+//! To open a session, the client attaches at the first node that answers. This node sends the voters' addresses, the quorum
+//! system and the terms. The client then attaches at all other voters concurrently. The session is direct if a quorum of
+//! voters is connected within [`QUORUM_TIMEOUT`], and relayed otherwise. This is decided once: a session never changes
+//! between direct and relayed.
 
 mod addresses;
 mod attach;
@@ -43,13 +44,13 @@ use driver::{Driver, Parameters};
 use link::{DialParameters, Link, LinkEvent, LinkEventKind};
 pub(crate) use task::{Command, Granted};
 
-/// Time within which a quorum of voters has to be connected.
+/// Maximum time to connect to a quorum of voters.
 const QUORUM_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Interval at which a node is asked again for addresses that it does not know yet.
+/// Interval at which a node is queried again for addresses that it does not know yet.
 const ADDRESS_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Longest pause between two attempts to reach a voter.
+/// Maximum pause between two attempts to reach a voter.
 const MAX_REDIAL_PAUSE: Duration = Duration::from_secs(2);
 
 /// Endpoints and credentials of a cluster.
@@ -58,18 +59,18 @@ pub(crate) struct Cluster {
     pub(crate) dialler: Dialler,
 }
 
-/// A session, direct or not.
+/// Result of opening a session.
 pub(crate) enum Opened {
     Direct(DirectSession),
-    /// The session has to be relayed.
+    /// The session has to be relayed by a node.
     Relayed,
 }
 
-/// The guards' end of a direct session. The session ends when it is dropped.
+/// Handle of a direct session, used by its guards. Dropping it ends the session.
 #[derive(Debug)]
 pub(crate) struct DirectSession {
     pub(crate) key: SessionKey,
-    /// The time-to-live within the bounds of the cluster.
+    /// Time-to-live, within the limits of the cluster.
     pub(crate) ttl: Duration,
     commands: mpsc::UnboundedSender<Command>,
 }
@@ -79,7 +80,7 @@ impl DirectSession {
         self.commands.send(command).map_err(|_| Error::Closed)
     }
 
-    /// Ends a call or a guard, and waits until the voters have been written to. They need not answer.
+    /// Ends a call or a guard, and waits until the voters have been written to, without waiting for their answers.
     pub(crate) async fn release(&self, ticket: u64) -> Result<(), Error> {
         let (unwritten, mut written) = mpsc::channel(1);
         self.post(Command::Release { ticket, unwritten: Some(unwritten) })?;
@@ -87,7 +88,7 @@ impl DirectSession {
         Ok(())
     }
 
-    /// Ends the session, and waits until the voters have read that.
+    /// Ends the session, and waits until the voters have read that, at most `CLOSE_TIMEOUT`.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if self.post(Command::Close(done)).is_ok() {
@@ -96,7 +97,7 @@ impl DirectSession {
     }
 }
 
-/// Opens a session.
+/// Opens a session, direct if possible.
 pub(crate) async fn open(
     cluster: &Cluster,
     options: &SessionOptions,
@@ -143,13 +144,13 @@ pub(crate) async fn open(
     Ok(Opened::Direct(DirectSession { key, ttl, commands }))
 }
 
-/// Links to all voters, until it is known whether they are enough.
+/// Links to all voters, until it is known whether enough of them connect.
 struct Connecting {
     links: Vec<Link>,
     addresses: Arc<Addresses>,
     identity: Arc<SessionIdentity>,
     attached: Attached,
-    /// They look which voters the endpoints belong to that the user has named.
+    /// Attempts to find out which voters the endpoints named by the user belong to.
     endpoint_probes: JoinSet<()>,
 }
 
@@ -178,7 +179,7 @@ impl Connecting {
         });
         let links = links.collect();
         let mut endpoint_probes = JoinSet::new();
-        // Advertised addresses may be unreachable from here, while those that the user names are not.
+        // Advertised addresses may be unreachable from here. The endpoints named by the user usually are not.
         for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contains(it)) {
             let endpoint = endpoint.clone();
             let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
@@ -195,7 +196,7 @@ impl Connecting {
         Self { links, addresses, identity, attached, endpoint_probes }
     }
 
-    /// The voters that are connected, once they contain a quorum; `None` if they do not in time.
+    /// Returns the connected voters once they contain a quorum; `None` after [`QUORUM_TIMEOUT`].
     async fn wait_for_quorum(&mut self, electorate: &Electorate) -> Option<ProcessSet> {
         let mut up = ProcessSet::new();
         let mut address_poll = tokio::time::interval(ADDRESS_POLL_INTERVAL);
@@ -217,7 +218,7 @@ impl Connecting {
                 () = &mut late => return None,
             }
         }
-        // What is left of them goes on by itself.
+        // The remaining probes finish in the background.
         self.endpoint_probes.detach_all();
         Some(up)
     }
@@ -234,7 +235,7 @@ async fn events(links: &mut [Link]) -> Vec<LinkEvent> {
     events
 }
 
-/// Attaches at the first node that answers; `None` if a node answers that offers no direct sessions.
+/// Attaches at the first node that answers; `None` if that node refuses direct sessions.
 async fn first_node(
     cluster: &Cluster,
     identity: &Arc<SessionIdentity>,
@@ -271,7 +272,7 @@ async fn first_node(
     }
 }
 
-/// Attaches at one of all endpoints. Of several failures, the first one that is not merely a broken connection is told.
+/// Attaches at any of the endpoints. If all fail, returns the first failure that is not a mere I/O error.
 async fn any_node(
     cluster: &Cluster,
     identity: &Arc<SessionIdentity>,

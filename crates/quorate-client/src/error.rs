@@ -1,39 +1,39 @@
-//! What can go wrong.
+//! Errors of the client.
 
 use quorate_protocol::handshake::ClientHandshakeError;
 use quorate_protocol::{BadName, Failure};
 
 use crate::backend::BadBackend;
 
-/// What can go wrong.
+/// Error of a client call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The cluster says so.
+    /// The cluster refused the call.
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// No node can be talked to.
+    /// No node is reachable; the text is the last error.
     #[error("no node can be reached: {0}")]
     Unreachable(String),
-    /// What is there is not what was expected.
+    /// The peer is not a compatible quorate node, or refused the handshake.
     #[error(transparent)]
     Handshake(#[from] ClientHandshakeError),
-    /// A name that cannot be one.
+    /// The name of a lock or an election is invalid.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// A backend that cannot be one.
+    /// The address of the backend is invalid.
     #[error(transparent)]
     Backend(#[from] BadBackend),
-    /// The backend cannot give this; the text says what to do instead.
+    /// The backend does not support this call; the text names an alternative.
     #[error("{0}")]
     Unsupported(String),
-    /// Certificates that cannot be used.
+    /// The certificates are unusable.
     #[error("the certificates cannot be used: {0}")]
     Credentials(String),
-    /// An answer to another question.
+    /// The answer does not match the call.
     #[error("the node answered something else than was asked")]
     UnexpectedAnswer,
-    /// The client is no more.
+    /// The client has been closed.
     #[error("the client has been closed")]
     Closed,
 }

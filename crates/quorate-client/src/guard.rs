@@ -1,4 +1,4 @@
-//! A lock that is asked for, and one that is held.
+//! Requests for locks, and the guards of held locks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::session::{Inner, LockStatus, Route};
 use crate::shares::Joined;
 
-/// A lock that is to be asked for.
+/// A request for a lock, not yet sent.
 #[derive(Debug)]
 pub struct LockRequest {
     session: Arc<Inner>,
@@ -24,11 +24,11 @@ pub struct LockRequest {
 /// Why a lock was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Too few nodes could be heard for too long.
+    /// The session had no contact to a quorum for too long.
     NoQuorum,
-    /// Somebody took it away.
+    /// The lock was revoked by force.
     Expelled,
-    /// The session was not heard of for too long.
+    /// The session expired or was closed.
     SessionOver,
 }
 
@@ -37,26 +37,26 @@ impl LockRequest {
         Self { session, name, wait: None, why: String::new() }
     }
 
-    /// Not longer than this; nothing at all means only if it is free. Without, as long as it takes.
+    /// Waits at most this long; zero acquires the lock only if it is free. Default: no limit.
     #[must_use]
     pub fn wait(mut self, most: Duration) -> Self {
         self.wait = Some(most);
         self
     }
 
-    /// For others to see; for an election, what the leader proclaims.
+    /// Text shown to other clients. In an election it is the value that the leader proclaims.
     #[must_use]
     pub fn why(mut self, why: &str) -> Self {
         why.clone_into(&mut self.why);
         self
     }
 
-    /// Asks, and waits.
+    /// Requests the lock and waits for it.
     pub async fn acquire(self) -> Result<Guard, Error> {
         self.acquire_with_progress(|_| {}).await
     }
 
-    /// Asks, and tells while it waits where it is in the queue.
+    /// Requests the lock and waits for it. Calls `on_position` with the position in the queue whenever that changes.
     pub async fn acquire_with_progress(
         self,
         mut on_position: impl FnMut(u32),
@@ -79,9 +79,9 @@ impl LockRequest {
             if let Some(status) = shares.await {
                 break (other, status?, true);
             }
-            // It has failed: this one asks itself.
+            // The shared request has failed: this guard sends its own.
         };
-        // If nobody waits any longer, the request is taken back.
+        // If the caller drops this future, the guard's `Drop` cancels the request.
         let mut guard = Guard {
             session,
             request,
@@ -130,7 +130,7 @@ impl LockRequest {
                 Ok(guard)
             }
             Err(error) => {
-                // It may have been heard all the same: dropping the guard takes it back.
+                // The cluster may have received the request anyway: dropping the guard cancels it.
                 if matches!(error, Error::Failed(_)) && shares {
                     guard.release_on_drop = false;
                     guard.session.shares.fail(&guard.name, request);
@@ -142,7 +142,7 @@ impl LockRequest {
     }
 }
 
-/// Waits for a lock that another guard of the session asks for; `None` if that one has not got it.
+/// Waits for a lock that another guard of the session requests; `None` if that request fails.
 async fn shared(
     session: &Inner,
     name: &Name,
@@ -174,7 +174,7 @@ async fn shared(
     }
 }
 
-/// Asks the voters. Waiting ends in the client.
+/// Requests a lock from the voters. The client enforces the timeout.
 async fn direct(
     session: &DirectSession,
     ticket: u64,
@@ -198,7 +198,7 @@ async fn direct(
     }
 }
 
-/// Asks a node, which waits as long as it is told to.
+/// Requests a lock from a node, which enforces the timeout.
 async fn relayed(
     inner: &Inner,
     session: SessionKey,
@@ -219,7 +219,7 @@ async fn relayed(
     }
 }
 
-/// A lock that is held. Dropped, it is free.
+/// A held lock. Dropping the guard releases the lock.
 #[derive(Debug)]
 pub struct Guard {
     session: Arc<Inner>,
@@ -228,51 +228,51 @@ pub struct Guard {
     token: u64,
     status: watch::Receiver<LockStatus>,
     release_on_drop: bool,
-    /// Since when it is asked for, and then since when it is held.
+    /// Start of the request, and once the lock is granted, start of the hold.
     since: Moment,
 }
 
 impl Guard {
-    /// What it is the lock of.
+    /// Name of the lock or election.
     pub fn name(&self) -> &Name {
         &self.name
     }
 
-    /// Greater than that of anybody who had this lock before: tell it to whatever the lock guards. It may grow while the lock
-    /// is held, if a node died when it had just granted the lock.
+    /// Fencing token, greater than that of any earlier holder of this lock. Pass it to the resource that the lock guards.
+    /// The token may grow while the lock is held, if a node died just after it granted the lock.
     pub fn token(&self) -> u64 {
         self.status.borrow().token.map_or(self.token, |token| token.max(self.token))
     }
 
-    /// Until when it may be relied on if nothing more is heard. Later, if more is.
+    /// End of the validity of the lock. It moves on as keep-alives succeed.
     pub fn deadline(&self) -> Moment {
         let session = self.session.state.deadline();
         self.status.borrow().until.unwrap_or(session)
     }
 
-    /// Whether it may be relied on just now. Ask after anything that may have taken long. Once it may not, it never may
-    /// again.
+    /// Whether the lock is valid now. Check this after anything that may have taken long. A guard that was invalid once
+    /// never becomes valid again.
     pub fn is_held(&self) -> bool {
-        // The order matters: whatever makes the deadline later has told before what was lost.
+        // The order matters: a writer that extends the deadline has recorded the losses before.
         let session = self.session.state.deadline();
         let status = self.status.borrow();
         let valid = Moment::now() < status.until.unwrap_or(session);
         valid && status.lost.is_none() && !self.session.state.has_ended()
     }
 
-    /// Why it is lost, if it is known to be.
+    /// Reason of the loss, if the lock is known to be lost.
     pub fn loss(&self) -> Option<Loss> {
         let over = self.session.state.has_ended().then_some(Loss::SessionOver);
         self.status.borrow().lost.or(over)
     }
 
-    /// Waits until it is lost, or so near its deadline that one should stop what it guards: an eighth of the session's
-    /// time is left to do so.
+    /// Waits until the lock is lost, or so near its deadline that its user should stop: an eighth of the session's ttl
+    /// remains.
     pub async fn expiring(&self) {
         self.expiring_within(self.session.ttl / 8).await;
     }
 
-    /// The same with another time to stop.
+    /// Like [`expiring`](Self::expiring), with another margin before the deadline.
     pub async fn expiring_within(&self, margin: Duration) {
         let mut status = self.status.clone();
         loop {
@@ -288,7 +288,7 @@ impl Guard {
         }
     }
 
-    /// A leader proclaims something else.
+    /// Changes the value that the leader of an election proclaims.
     pub async fn proclaim(&self, value: &str) -> Result<(), Error> {
         let (request, value) = (self.request, value.to_owned());
         match &self.session.route {
@@ -320,7 +320,8 @@ impl Guard {
         self.session.client.spans.record(ids, name, took, attributes, failed);
     }
 
-    /// Frees it. Returns once the voters of a direct session have been written to, or the node of another one knows.
+    /// Releases the lock. Returns once the voters of a direct session have been written to, or once the node of a relayed
+    /// session has answered.
     pub async fn release(mut self) -> Result<(), Error> {
         self.release_on_drop = false;
         self.record_span("hold", self.loss().is_some());

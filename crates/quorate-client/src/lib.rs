@@ -1,4 +1,4 @@
-//! Locks and elections of a quorate cluster.
+//! Client library for the locks and elections of a quorate cluster.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), quorate_client::Error> {
@@ -16,15 +16,16 @@
 //! # async fn deploy(_token: u64) {}
 //! ```
 //!
-//! A lock is relied on for a time only. The time is counted from when the client last asked for more, by a clock that
-//! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
-//! guarded by a lock should be told the token and refuse smaller ones.
+//! A guard is valid for a limited time only. The time is counted from the client's last keep-alive, by a clock that
+//! includes the time during which the machine sleeps. It ends before the cluster may grant the lock to another session.
+//! Pass the token to the resource that the lock guards. The resource should refuse smaller tokens.
 //!
-//! A session is connected to all nodes of the cluster and collects the votes of a quorum itself, so that no single node can
-//! take its locks along. Nodes tell clients each other's addresses: naming one of them is enough while that one runs. A
-//! client that reaches only one node is relayed by it.
+//! A session is connected to all nodes of the cluster and collects the votes of a quorum itself, so that it keeps its locks
+//! when a single node fails. Nodes advertise each other's addresses to clients: one endpoint is enough while its node runs.
+//! A session that reaches only one node is relayed by that node.
 //!
-//! [`Client::with_backend`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
+//! [`Client::with_backend`] takes a [`Backend`]. With the feature `etcd`, the backend `etcd://HOST:PORT` gives the same
+//! locks.
 
 mod backend;
 pub mod blocking;
@@ -54,5 +55,5 @@ pub use quorate_protocol::{
 };
 pub use session::{Session, SessionOptions};
 
-/// Where a cluster listens if nobody says otherwise.
+/// Default endpoint of a cluster.
 pub const DEFAULT_ENDPOINT: &str = "127.0.0.1:7480";

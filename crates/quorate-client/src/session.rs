@@ -1,4 +1,4 @@
-//! A session: what it has, it has together, for as long as it is heard of.
+//! Sessions: all locks of a session live as long as the session is kept alive.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,19 +17,19 @@ use crate::error::Error;
 use crate::guard::{LockRequest, Loss};
 use crate::shares::Shares;
 
-/// How a session is to be.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// If nothing is heard of it for so long, it is over and its locks are free.
+    /// Time-to-live: the session expires and its locks are released if the cluster receives nothing from it for this long.
     pub ttl: Duration,
-    /// Who, for others to see.
+    /// Name of the client, shown in lists.
     pub client_name: String,
-    /// Where, for others to see.
+    /// Location of the client, for example host and process, shown in lists.
     pub client_location: String,
-    /// How long a node may take to be reached.
+    /// Maximum time to reach a node when the session is opened.
     pub connect_timeout: Duration,
-    /// Lets a node collect the votes, although the client could do so itself. Such a session needs one connection, which
-    /// sessions of the same client share; if its node stops, another one goes on.
+    /// Lets a node collect the votes even if the client could collect them itself. A relayed session needs one connection,
+    /// which all relayed sessions of a client share. If its node stops, another node takes over.
     pub relayed: bool,
 }
 
@@ -44,25 +44,25 @@ impl Default for SessionOptions {
     }
 }
 
-/// What is known of a session, by the connection and by whoever holds its locks.
+/// State of a session, shared by its connection and its guards.
 #[derive(Debug)]
 pub(crate) struct SessionState {
-    /// Until when everything that the session has may be relied on.
+    /// End of the validity of everything that the session holds.
     deadline: AtomicU64,
-    /// A change of the deadline, or the end.
+    /// Notified when the deadline changes and when the session ends.
     changed: Notify,
     ended: AtomicBool,
     requests: Mutex<BTreeMap<u64, watch::Sender<LockStatus>>>,
 }
 
-/// What has become of a request.
+/// Status of a request for a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockStatus {
     pub(crate) lost: Option<Loss>,
-    /// The token, once it has the lock.
+    /// The token, once the request holds the lock.
     pub(crate) token: Option<u64>,
     pub(crate) position: Option<u32>,
-    /// Validity of this lock; without, it is as valid as the session.
+    /// End of this lock's own validity; `None` if the lock is valid as long as the session.
     pub(crate) until: Option<Moment>,
 }
 
@@ -88,8 +88,9 @@ impl SessionState {
         self.changed.notified().await;
     }
 
-    /// Waits until it is time to say again that the session is alive: well before what is relied on ends, whichever ends
-    /// first, the session or what nodes lend each other. The latter counts from when a lock is had, which may be soon.
+    /// Waits until the next keep-alive is due, well before the validity ends. Both limits count: the session's ttl and the
+    /// leases that nodes grant each other. The latter apply from when a lock is granted, which may be soon, so that a
+    /// change of the deadline recomputes the time.
     async fn wait_until_keep_alive_due(&self, ttl: Duration) {
         let mut next = None::<Moment>;
         loop {
@@ -112,16 +113,16 @@ impl SessionState {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
-    /// one, and what it takes back counts.
+    /// Sets the validity of the session. It is counted from when the keep-alive was sent, so that a slow answer gives less
+    /// validity than a later one. A validity that ends before the known deadline is applied too.
     pub(crate) fn set_validity(&self, validity: Validity) {
         // Before the first answer to a keep-alive there is no deadline that could have passed: a lock may be granted earlier.
         let known = Some(self.deadline()).filter(|deadline| deadline.0 > 0);
         if known.is_some_and(|deadline| deadline <= Moment::now()) {
-            // Another session may have had a lock since: it does not become valid again.
+            // Another session may have held a lock since the deadline passed: the lock does not become valid again.
             self.retain_held(&[]);
         }
-        // Readers look at the deadline first: those that see the new one also see what is lost.
+        // Readers load the deadline first: a reader that sees the new deadline also sees the losses above.
         self.set_deadline(Moment(validity.since.saturating_add(validity.micros)));
         self.changed.notify_waiters();
     }
@@ -144,23 +145,23 @@ impl SessionState {
         }
     }
 
-    /// This request has the lock, until then if it has a validity of its own.
+    /// This request holds the lock, until `until` if the lock has a validity of its own.
     pub(crate) fn grant(&self, request: u64, token: u64, until: Option<Moment>) {
         if let Some(request) = self.requests().get(&request) {
             request.send_modify(|status| (status.token, status.until) = (Some(token), until));
         }
     }
 
-    /// This request has the lock. A connection that knows for how long has said so before; otherwise it is as valid as the
-    /// session.
+    /// This request holds the lock. If the validity of the lock is known, [`Self::grant`] was called before. Otherwise the
+    /// lock is valid as long as the session.
     pub(crate) fn set_token(&self, request: u64, token: u64) {
         if let Some(request) = self.requests().get(&request) {
             request.send_modify(|status| status.token = status.token.or(Some(token)));
         }
     }
 
-    /// A lock is valid for longer; tells whether it still was. The clock is read while nobody can look at the guard, so that
-    /// a guard that was seen invalid never becomes valid again.
+    /// Extends the validity of a lock; returns whether the lock was still valid. The clock is read while guards cannot read
+    /// the status, so that a guard that was seen invalid never becomes valid again.
     pub(crate) fn extend(&self, request: u64, until: Moment) -> bool {
         let requests = self.requests();
         let held = |request: &&watch::Sender<LockStatus>| request.borrow().token.is_some();
@@ -176,15 +177,15 @@ impl SessionState {
         was_valid
     }
 
-    /// Whether this request holds its lock and may be relied on now.
+    /// Whether this request holds its lock and the session's deadline has not passed.
     pub(crate) fn is_valid(&self, request: u64) -> bool {
         let status = self.requests().get(&request).map(|request| *request.borrow());
         let held = status.is_some_and(|status| status.token.is_some() && status.lost.is_none());
         held && Moment::now() < self.deadline()
     }
 
-    /// Everything that the node does not list as held is lost, whether or not word of the loss has come. The token of a lock
-    /// that is held on may grow, if a node died when it had just granted the lock.
+    /// Every lock that the node does not list as held is lost, even if no notice of the loss has arrived. The token of a
+    /// lock that remains held may grow, if a node died just after it granted the lock.
     pub(crate) fn retain_held(&self, held: &[HeldLock]) {
         for (number, request) in self.requests().iter() {
             let listed = held.iter().find(|it| it.request == *number).map(|it| it.token);
@@ -201,7 +202,7 @@ impl SessionState {
         }
     }
 
-    /// The node lists what is held, and until when that may be relied on.
+    /// Applies the answer to a keep-alive: the held locks and their validity.
     pub(crate) fn apply_keep_alive(&self, held: &[HeldLock], validity: Validity) {
         let until = Moment(validity.since.saturating_add(validity.micros));
         self.retain_held(held);
@@ -228,7 +229,7 @@ impl SessionState {
     }
 }
 
-/// A session. Dropped, it ends, and its locks are free.
+/// A session. Dropping it ends the session and releases its locks.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) inner: Arc<Inner>,
@@ -244,12 +245,12 @@ pub(crate) struct Inner {
     requests: AtomicU64,
 }
 
-/// Who collects the votes of a session.
+/// The process that collects the votes of a session.
 #[derive(Debug)]
 pub(crate) enum Route {
-    /// The client.
+    /// The client collects them itself.
     Direct(DirectSession),
-    /// A node, or another backend.
+    /// A node collects them, or the server of another backend.
     Relayed(SessionKey),
 }
 
@@ -290,33 +291,33 @@ impl Session {
         Self { inner: Arc::new(Inner { client, state, ttl, route, shares, requests }) }
     }
 
-    /// A lock, to be acquired.
+    /// Prepares a request for a lock.
     pub fn lock(&self, name: &str) -> Result<LockRequest, BadName> {
         Ok(LockRequest::new(Arc::clone(&self.inner), Name::new(Kind::Lock, name)?))
     }
 
-    /// An election, to be won.
+    /// Prepares a candidacy in an election.
     pub fn election(&self, name: &str) -> Result<LockRequest, BadName> {
         Ok(LockRequest::new(Arc::clone(&self.inner), Name::new(Kind::Election, name)?))
     }
 
-    /// Until when all that it has may be relied on, if nothing more is heard.
+    /// End of the validity of everything that the session holds. Each successful keep-alive extends it.
     pub fn deadline(&self) -> Moment {
         self.inner.state.deadline()
     }
 
-    /// Time-to-live: what was asked for, within what the cluster permits.
+    /// Time-to-live of the session: the requested one, within the limits of the cluster.
     pub fn ttl(&self) -> Duration {
         self.inner.ttl
     }
 
-    /// Whether the client is connected to the voters itself, so that the session outlives every single node. Otherwise one
-    /// node collects the votes, because only that one could be reached or [`SessionOptions::relayed`] was set.
+    /// Whether the client is connected to the voters itself, so that the session survives the failure of any single node.
+    /// Otherwise one node collects the votes, because only that node was reachable or [`SessionOptions::relayed`] was set.
     pub fn is_direct(&self) -> bool {
         matches!(self.inner.route, Route::Direct(_))
     }
 
-    /// Ends it.
+    /// Ends the session and releases its locks.
     pub async fn close(self) -> Result<(), Error> {
         match &self.inner.route {
             Route::Direct(session) => {
@@ -338,7 +339,7 @@ impl Inner {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// One guard of a relayed session less: the last one releases the lock.
+    /// Removes one guard of a relayed session. The last guard releases the lock.
     pub(crate) fn leave(&self, name: &Name, request: u64) {
         if !self.shares.leave(name, request) {
             return;
@@ -359,7 +360,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // A direct session ends with its handle.
+        // A direct session ends when its handle is dropped.
         let Route::Relayed(key) = self.route else { return };
         let (reply, _) = tokio::sync::oneshot::channel();
         let timeout = Some(Duration::from_secs(1));
@@ -368,7 +369,7 @@ impl Drop for Inner {
     }
 }
 
-/// Says again and again that a relayed session is alive, and ends it when it was not heard for too long.
+/// Sends keep-alives of a relayed session, and ends the session when its validity passes without an answer.
 async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Duration) {
     loop {
         let Some(inner) = session.upgrade() else { return };
@@ -376,14 +377,14 @@ async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Durat
             return;
         }
         let relied = inner.state.deadline().from_now();
-        // A node that is stopped or cut off says nothing: there has to be time left to call another one.
+        // A stopped or partitioned node does not answer: there must be time left to call another node.
         let timeout = if relied.is_zero() { ttl } else { relied.min(ttl) / 4 };
         let call = inner.client.call(Call::KeepAlive(key), Some(timeout));
         let (answer, state) = (call.await, Arc::clone(&inner.state));
         drop(inner);
         match answer {
             Ok(_) => {}
-            // A node that leaves, or hears too few others, knows nothing of the session: another one may.
+            // A node that leaves or has no quorum cannot confirm the session. Another node may.
             Err(Error::Failed(Failure::NoQuorum | Failure::Leaving))
             | Err(Error::Unreachable(_))
                 if state.deadline() > Moment::now() => {}
@@ -452,7 +453,7 @@ mod tests {
         state.grant(1, 11, Some(Moment::now().later(Duration::from_secs(60))));
         state.apply_keep_alive(&[held(1, 11)], validity(0));
         assert_eq!(status.borrow().lost, None);
-        // From now on there is a deadline, which has passed.
+        // Now a deadline is known, and it has passed.
         state.apply_keep_alive(&[held(1, 11)], validity(1_000_000));
         assert_eq!(status.borrow().lost, Some(Loss::NoQuorum), "it does not become valid again");
     }

@@ -1,4 +1,4 @@
-//! Guards of a relayed session that share a lock: voters know one request, however many guards there are.
+//! Guards of a relayed session that share a lock. The voters know one request, regardless of the number of guards.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::session::LockStatus;
 
-/// The locks that a session asks for or holds.
+/// The locks that a session requests or holds, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
     by_name: Mutex<BTreeMap<Name, Share>>,
@@ -21,11 +21,11 @@ struct Share {
     status: watch::Receiver<LockStatus>,
 }
 
-/// How a guard gets a lock.
+/// How a guard gets its lock.
 pub(crate) enum Joined {
-    /// It asks for the lock.
+    /// This guard sends the request.
     First,
-    /// Another guard has asked for it, with this request.
+    /// Another guard has sent this request.
     Shared(u64, watch::Receiver<LockStatus>),
 }
 
@@ -34,7 +34,7 @@ impl Shares {
         self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One guard more. The first one asks with the request that it brings along.
+    /// Adds a guard. The first guard of a lock uses `request`; later ones share it.
     pub(crate) fn join(
         &self,
         name: &Name,
@@ -52,7 +52,7 @@ impl Shares {
         Joined::First
     }
 
-    /// One guard less; tells whether it was the last one, so that the request has to be released.
+    /// Removes a guard; returns whether it was the last one, so that the request has to be released.
     pub(crate) fn leave(&self, name: &Name, request: u64) -> bool {
         let mut shares = self.by_name();
         let Some(share) = shares.get_mut(name).filter(|share| share.request == request) else {
@@ -66,7 +66,7 @@ impl Shares {
         is_last
     }
 
-    /// The request has failed: guards that wait for it ask again.
+    /// Removes a failed request, so that guards that wait for it send their own.
     pub(crate) fn fail(&self, name: &Name, request: u64) {
         let mut shares = self.by_name();
         if shares.get(name).is_some_and(|share| share.request == request) {
@@ -87,7 +87,7 @@ mod tests {
         assert!(matches!(shares.join(&name, 2, &status), Joined::Shared(1, _)));
         assert!(!shares.leave(&name, 1));
         assert!(shares.leave(&name, 1));
-        // A lock that is lost is asked for anew, and the release of the lost one does not concern that.
+        // A lost lock is requested again. Releasing the lost request does not affect the new one.
         assert!(matches!(shares.join(&name, 3, &status), Joined::First));
         sender.send_modify(|status| status.lost = Some(crate::guard::Loss::NoQuorum));
         let (_sender, status) = watch::channel(LockStatus::default());

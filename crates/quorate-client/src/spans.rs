@@ -1,4 +1,4 @@
-//! What a client tells about its requests for OpenTelemetry.
+//! Export of OpenTelemetry spans about the client's requests.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use quorate_protocol::{Name, SessionKey};
 
 type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Where lines of OTLP in JSON go, once somebody wants them.
+/// Sink for lines of OTLP JSON, once one is set.
 #[derive(Clone, Default)]
 pub(crate) struct Spans(Arc<OnceLock<Sink>>);
 
@@ -24,7 +24,7 @@ impl Spans {
         let _ = self.0.set(sink);
     }
 
-    /// The request of a direct session to the voters, a part of the client's call, has taken so long.
+    /// Records the request of a direct session to the voters, as a child of the span of the client's call.
     pub(crate) fn record_request(
         &self,
         request: RequestId,
@@ -43,7 +43,7 @@ impl Spans {
         sink(&line("quorate-client", &std::process::id().to_string(), &[span]));
     }
 
-    /// A request has taken so long, or a lock was held so long, until now.
+    /// Records a span that ends now: a request, or the time that a lock was held.
     pub(crate) fn record(
         &self,
         (session, request): (SessionKey, u64),
@@ -62,7 +62,7 @@ impl Spans {
     }
 }
 
-/// In nanoseconds since 1970.
+/// Present time in nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "traces are told in the time of the real world")]
 fn unix_nanos() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,16 +1,16 @@
-//! Reaching one of several nodes, of which some may be stopped or cut off.
+//! Reaching one of several endpoints, some of which may be stopped or partitioned.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-/// Time after which the next endpoint is tried as well. A node that is stopped or cut off does not refuse a connection: it says
-/// nothing, and a session must not expire while its client waits for that.
+/// Time after which the next endpoint is tried as well. A stopped or partitioned node does not refuse a connection, it only
+/// stays silent, and a session must not expire while its client waits for such a node.
 const STAGGER: Duration = Duration::from_millis(200);
 
-/// Tries endpoints in their order, the next one when the last one has failed or does not answer soon. Returns the position of
-/// the first one that answers and what it has answered, or all failures in the order in which they came.
+/// Tries endpoints in order: the next one starts when an attempt has failed or has not answered within [`STAGGER`]. Returns
+/// the position and the answer of the first endpoint that answers, or all failures in order of arrival.
 pub(crate) async fn first_that_answers<T, E, F>(
     endpoints: impl IntoIterator<Item = String>,
     attempt: impl Fn(String) -> F,
@@ -45,7 +45,7 @@ where
 mod tests {
     use super::*;
 
-    /// Endpoints that answer, refuse or say nothing, by their names.
+    /// An endpoint that answers, refuses or stays silent, depending on its name.
     async fn try_one(endpoint: String) -> Result<String, &'static str> {
         match endpoint.as_str() {
             "silent" => std::future::pending().await,

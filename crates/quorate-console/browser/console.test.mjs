@@ -1,4 +1,4 @@
-// The console in a real browser.
+// Tests of the console in a real browser.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ after(async () => {
   lab?.close();
 });
 
-/** A test with a page of its own, which must not have done anything wrong in the end. */
+/** A test with its own page. It also fails if the page has reported a problem by the end. */
 function withPage(name, body, options) {
   test(name, async () => {
     const { page, problems, close } = await openPage(browser, lab.address, options);
@@ -88,7 +88,7 @@ withPage("every algorithm runs from its card", async (page) => {
   for (const { name } of known.algorithms) {
     await page.locator("button.choose").click();
     await page.locator(`[data-algorithm="${name}"]`).click();
-    // The family stands in the heading too.
+    // The heading also contains the family.
     await page.waitForFunction((name) => document.querySelector("h1")?.firstChild?.textContent === name, name);
     await page.locator(".diagram svg").waitFor();
     assert.equal(await page.locator(".problem").count(), 0, name);
@@ -135,7 +135,7 @@ withPage("it plays and pauses", async (page) => {
   assert.equal(await where(page), paused);
 });
 
-/** A point of the diagram: the line of a process at a time. */
+/** Returns the screen position of a process line at a time. */
 async function spot(page, process, time) {
   const body = { scenario: { algorithm: "ricart-agrawala", processes: 5, requesters: "all" }, from: 0, to: 11_000_000 };
   const shown = await page.locator(".diagram svg").boundingBox();
@@ -165,7 +165,7 @@ withPage("a process crashes where it is clicked, and all before stays", async (p
   await page.keyboard.press("Home");
   for (let step = 0; step < 20; step += 1) await page.keyboard.press("ArrowRight");
   const again = await panels(page);
-  // What is promised of the whole run may differ, what has happened does not.
+  // The verdicts on the whole run may differ, but the past events must not.
   const happened = (text) =>
     text
       .slice(0, text.indexOf("ASSUMPTIONS"))
@@ -211,7 +211,7 @@ withPage("a link leads to the same run", async (page) => {
     "#/run?algorithm=lamport&processes=4&requesters=all&delay=uniform:1ms..5ms&seed=9&faults.crash=2@7ms",
   );
   await page.keyboard.press("End");
-  // The address follows when somebody rests.
+  // The address is updated with a delay.
   await page.waitForURL(/&at=\d+$/);
   const [url, seen, at] = [page.url(), await panels(page), await where(page)];
   const other = await openPage(browser, lab.address);
@@ -224,7 +224,7 @@ withPage("a link leads to the same run", async (page) => {
   await other.close();
 });
 
-// A run with more events than are sent at once: the lab makes it again for the part that is wanted.
+// A run with more events than one segment holds: the lab repeats the run for each requested segment.
 const LONG = "#/run?algorithm=ricart-agrawala&processes=128&requesters=all";
 const here = (page) => page.locator(".run-view:not([data-loading])").waitFor();
 
@@ -234,13 +234,13 @@ withPage("any part of a long run is seen, stepped and drawn", async (page) => {
   await page.locator(".scrubber").fill("32500");
   await here(page);
   assert.match(await where(page), /^event 32,501 of 32,896/);
-  // Somebody is inside, and it is drawn though it is far from the start.
+  // Some processes are inside, and the diagram shows it although this is far from the start.
   assert.match(await page.locator('[data-panel="step"]').innerText(), /receives REPLY from p\d+/);
   await page.waitForFunction(() => /window from \d{3}/.test(document.querySelector(".diagram svg")?.textContent ?? ""));
   assert.ok((await page.locator(".diagram .stay.inside").count()) > 1);
   assert.ok((await page.locator(".diagram [data-message]").count()) > 50);
   await page.screenshot({ path: `${screens}/run-long.png` });
-  // What was sent before this part is known, and so is what everybody had become.
+  // The counts of messages sent before this segment are known, and so are the process states.
   assert.match(await page.locator('[data-panel="counts"]').innerText(), /REQUEST\s+16,256\s+16,256/);
   const seen = [];
   for (let step = 0; step < 5; step += 1) {
@@ -251,7 +251,7 @@ withPage("any part of a long run is seen, stepped and drawn", async (page) => {
     await page.keyboard.press("ArrowLeft");
     assert.equal(await panels(page), before);
   }
-  // From one part into another, and the same from the other side. Which messages under way are named may differ.
+  // Steps across a segment boundary, forward and back. The listed messages in flight may differ.
   const world = async () => {
     const texts = ["step", "counts", "processes"].map((name) => page.locator(`[data-panel="${name}"]`).innerText());
     return (await Promise.all(texts)).join("\n");
@@ -275,8 +275,8 @@ withPage("any part of a long run is seen, stepped and drawn", async (page) => {
 
 withPage("of many lines those are drawn that are chosen, and all processes can be seen", async (page) => {
   await visit(page, lab.address, LONG);
-  await page.getByLabel("Whose lines to draw").fill("100-102, 7");
-  await page.getByLabel("Whose lines to draw").press("Enter");
+  await page.getByLabel("Process lines to draw").fill("100-102, 7");
+  await page.getByLabel("Process lines to draw").press("Enter");
   await page.waitForFunction(() => document.querySelectorAll(".diagram g.process").length === 4);
   assert.deepEqual(await page.locator(".diagram g.process text").allTextContents(), ["p100", "p101", "p102", "p7"]);
   await page.getByRole("button", { name: "Next →" }).click();
@@ -356,7 +356,7 @@ withPage("everything is said in the language that is chosen", async (page) => {
 
 withPage("another language keeps the moment, the run and the address", async (page) => {
   const say = async (code) => {
-    // The page as it was stays until the new one is there.
+    // The old page stays until the new one is ready.
     const before = await page.locator("#main").getAttribute("data-shown");
     await page.locator("#language").selectOption(code);
     await page.waitForFunction(
@@ -374,7 +374,7 @@ withPage("another language keeps the moment, the run and the address", async (pa
   await say("pt");
   assert.match(await where(page), /^evento 30 de /);
   assert.equal(page.url(), url);
-  // What the drawing says is in the language too.
+  // The texts in the drawing are translated too.
   const drawn = await page.locator(".diagram svg").textContent();
   assert.match(drawn, /dentro da seção crítica/);
   assert.match(drawn, /enviada em/);
@@ -435,7 +435,7 @@ withPage("garbage is read, refused and never acted on", async (page) => {
     await visit(page, lab.address, hash, "main h1");
   }
   assert.equal(await page.evaluate(() => /** @type {any} */ ({}).polluted ?? /** @type {any} */ ({}).x), undefined);
-  // A trace whose texts look like markup is shown as text.
+  // A trace that contains markup is shown as plain text.
   const trace = '{"event":1,"time":0,"process":0,"type":"fault","fault":"<b>bold</b>"}\n';
   await visit(page, lab.address, "#/open", ".scenario-list button");
   await page.locator("#pasted").fill(trace);
@@ -457,7 +457,7 @@ withPage("a scenario from the shelf and a trace are shown", async (page) => {
     .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
   await page.locator("h2", { hasText: "A trace" }).waitFor();
   await page.locator(".diagram svg").waitFor();
-  // And one that is dropped.
+  // A dropped file is shown as well.
   await page.locator(".drop").evaluate((drop) => {
     const dropped = new DataTransfer();
     dropped.items.add(new File(['algorithm = "raymond"\nprocesses = 4'], "raymond.toml"));
@@ -582,7 +582,7 @@ withPage("dark and light can be switched", async (page) => {
   assert.equal(await paper(), "rgb(20, 23, 27)", "the drawing follows");
 });
 
-/** How long a step takes, in milliseconds: until the browser has painted what has changed. */
+/** Measures steps in milliseconds, each from the key press until the layout is up to date; sorted. */
 function stepTimes(page, steps) {
   return page.evaluate(async (steps) => {
     const times = [];
@@ -633,7 +633,7 @@ test("the cluster shows its nodes, and who has and waits for what as it happens"
     await page.getByText("release 7").first().waitFor();
     commands.push(run(cluster.address, ["lock", "deploy", "--why", "second", "--", "sleep", "60"]));
     await page.locator('[data-part="locks"] ol li').getByText("second").waitFor();
-    // Whoever has it leaves, and the page tells who is next.
+    // The holder leaves, and the page shows its successor.
     commands[0].close();
     await page.locator('[data-part="recent"]').getByText("second").first().waitFor();
     for (const [width, height] of [
@@ -646,7 +646,7 @@ test("the cluster shows its nodes, and who has and waits for what as it happens"
       assert.ok(wide <= width, `it is ${wide} wide at ${width}`);
       await page.screenshot({ path: `${screens}/cluster-${width}.png` });
     }
-    // The lab is behind the same page.
+    // The same server also offers the lab.
     await visit(page, cluster.address, FIVE, ".diagram svg");
     assert.deepEqual(problems, []);
   } finally {

@@ -1,4 +1,4 @@
-// A lab and a browser for the tests: the binary that was built, and the Chromium that the machine has.
+// Starts the lab and the browser for the tests: the built binary and the installed Chromium.
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ export async function openLab() {
   return { address, close: () => lab.kill() };
 }
 
-/** Starts a cluster and waits for the address of its page. */
+/** Starts a cluster and waits for the address of its web page. */
 export async function openCluster() {
   const cluster = spawn(QUORATE_BIN, ["up", "-n", "5", "--port", "0"], { stdio: ["ignore", "pipe", "ignore"] });
   const address = await new Promise((resolve, reject) => {
@@ -35,7 +35,7 @@ export async function openCluster() {
   return { address, close: () => cluster.kill() };
 }
 
-/** A command of the binary that runs against a cluster until it is closed. */
+/** Starts a command of the binary against a cluster; `close` kills it. */
 export function run(address, words) {
   const command = spawn(QUORATE_BIN, words, {
     stdio: "ignore",
@@ -45,12 +45,12 @@ export function run(address, words) {
 }
 
 export function openBrowser() {
-  // As root, which CI usually is, Chromium's sandbox does not start.
+  // Chromium's sandbox does not start as root, and CI usually runs as root.
   return chromium.launch({ executablePath: QUORATE_CHROMIUM, args: ["--no-sandbox"] });
 }
 
 /**
- * A page that notes everything it should not have done: errors, warnings, dialogs, requests to anywhere else.
+ * Opens a page that collects problems: errors, warnings, dialogs, and requests to other hosts.
  */
 export async function openPage(browser, address, options = {}) {
   const context = await browser.newContext({
@@ -63,7 +63,7 @@ export async function openPage(browser, address, options = {}) {
   page.setDefaultTimeout(20_000);
   const problems = [];
   page.on("console", (message) => {
-    // A refusal is an answer, and Chromium reports it all the same.
+    // A 4xx status can be the expected answer, but Chromium logs it as an error.
     const refusal = /Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
     if (["error", "warning"].includes(message.type()) && !refusal) problems.push(`console: ${message.text()}`);
   });
@@ -79,13 +79,13 @@ export async function openPage(browser, address, options = {}) {
   return { page, problems, close: () => context.close() };
 }
 
-/** Opens an address of the lab, and waits until there is something to see. */
+/** Opens an address of the lab and waits until an element that matches `ready` is visible. */
 export async function visit(page, address, hash, ready = ".diagram svg") {
   const main = page.locator("#main");
   if (page.url().startsWith(address)) {
     const before = await main.getAttribute("data-shown");
     await page.evaluate((hash) => {
-      // The same address again is a change too.
+      // Visiting the current address again must also trigger a hash change.
       if (location.hash === hash) history.replaceState(null, "", "#/");
       location.hash = hash;
     }, hash);

@@ -1,4 +1,4 @@
-//! Why a request is not granted: a status, and one sentence with a way out.
+//! Error responses: a status, and one sentence that suggests a remedy.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,16 +7,16 @@ use quorate_run::CannotRun;
 use quorate_sim::{FileError, Invalid, RunError};
 use serde_json::json;
 
-/// Why a request is not granted.
+/// Reason why a request failed.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
-    /// The key of the scenario that is to blame, if one is.
+    /// Key of the scenario that caused the error, if known.
     key: Option<String>,
 }
 
-/// Longer messages quote too much.
+/// Maximum length of a message, because it may quote input.
 const MESSAGE_CHARS_MOST: usize = 600;
 
 impl ApiError {
@@ -26,7 +26,7 @@ impl ApiError {
         Self { status, message, key: None }
     }
 
-    /// What was asked for makes no sense.
+    /// The request is malformed or inconsistent.
     pub(crate) fn bad_request(message: impl ToString) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }

@@ -1,4 +1,4 @@
-//! The page: files that are part of the program.
+//! Static files of the page, embedded in the program.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
@@ -7,17 +7,17 @@ use rust_embed::RustEmbed;
 
 use crate::api_error::ApiError;
 
-/// What is under `console/`.
+/// Embedded files of the directory `console/`.
 #[derive(RustEmbed)]
 #[folder = "../../console/"]
 pub(crate) struct ConsoleFiles;
 
-/// What is under `scenarios/`.
+/// Embedded files of the directory `scenarios/`.
 #[derive(RustEmbed)]
 #[folder = "../../scenarios/"]
 pub(crate) struct ScenarioFiles;
 
-/// What there is behind the page, which says so to its scripts.
+/// APIs available behind the page. The page passes them to its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Backends {
     pub(crate) lab: bool,
@@ -34,7 +34,7 @@ impl Backends {
     }
 }
 
-/// A file of the page; the page itself where no file is named.
+/// Serves a file of the page. The root path serves `index.html`.
 pub(crate) async fn serve(
     State(backends): State<Backends>,
     uri: Uri,
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     (response_headers, text.replacen("<html", &html, 1)).into_response()
 }
 
-/// The type of a file, if it is one of the page's.
+/// Content type by file extension; `None` for types that are not served.
 fn content_type(path: &str) -> Option<&'static str> {
     Some(match path.rsplit_once('.')?.1 {
         "html" => "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-//! Experiments that are under way, and what came of the last ones.
+//! Running experiment, and results of recent ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,17 +9,17 @@ use quorate_lab::experiment::{Experiment, ExperimentProgress, Findings, Options}
 
 use crate::api_error::ApiError;
 
-/// How many are remembered.
+/// Maximum number of experiments kept.
 const JOBS_MOST: usize = 8;
 
-/// The experiments of this server, the latest first.
+/// Experiments of this server, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     all: Mutex<VecDeque<Arc<Job>>>,
     started: AtomicUsize,
 }
 
-/// An experiment that was begun.
+/// An experiment that was started.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Job {
 }
 
 impl Jobs {
-    /// Begins an experiment on a thread of its own; one at a time, since it takes all the cores.
+    /// Starts an experiment on a blocking thread. Only one runs at a time, because it uses all cores.
     pub(crate) fn begin(&self, name: &str, options: Options) -> Result<Arc<Job>, ApiError> {
         let experiment = Experiment::by_name(name)?;
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +64,7 @@ impl Jobs {
 
 impl Job {
     fn run(&self, experiment: &Experiment, options: &Options) {
-        // Whatever happens, the job comes to an end: nothing else could be begun otherwise.
+        // The job must end even if the experiment panics: otherwise no other could be started.
         let run = std::panic::AssertUnwindSafe(|| experiment.run(options, self));
         let outcome = match std::panic::catch_unwind(run) {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
@@ -77,7 +77,7 @@ impl Job {
         self.outcome.get()
     }
 
-    /// What came of it, if it is over and something did.
+    /// Returns the results; fails if the experiment is running or has failed.
     pub(crate) fn findings(&self) -> Result<&Findings, ApiError> {
         match self.outcome() {
             Some(Ok(findings)) => Ok(findings),
@@ -86,7 +86,7 @@ impl Job {
         }
     }
 
-    /// How many runs are done, and of how many.
+    /// Number of finished runs, and total number of runs.
     pub(crate) fn progress(&self) -> (usize, usize) {
         (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed))
     }

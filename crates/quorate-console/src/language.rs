@@ -1,4 +1,4 @@
-//! The languages of the page, for the pictures in it.
+//! Languages of the page, for the pictures in it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::assets::ConsoleFiles;
 
-/// A language that the page speaks.
+/// Language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) enum Language {
     #[default]
@@ -20,7 +20,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// What pictures say in it: the texts of the page whose names they know.
+    /// Returns the texts of pictures in this language, taken from the texts of the page.
     pub(crate) fn vocabulary(self) -> Vocabulary {
         let file = match self {
             Self::English => return Vocabulary::default(),

@@ -1,4 +1,4 @@
-//! The course: scenarios in order, each with a text, what to look at and a question, in three languages.
+//! The course: scenarios in order, each with a text, a hint, a question and an answer, in three languages.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::assets::{ConsoleFiles, ScenarioFiles};
 
-/// A text in each of the console's languages: `en`, `pt` and `es`.
+/// Text in each language of the console: `en`, `pt` and `es`.
 type Texts = BTreeMap<String, String>;
 
-/// A lesson, as its file under `console/lessons/` says it.
+/// Lesson, as in its file under `console/lessons/`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// The part of the course that it belongs to.
+    /// Part of the course that the lesson belongs to.
     pub chapter: String,
-    /// The scenario, as its path under `scenarios/`.
+    /// Path of the scenario under `scenarios/`.
     pub scenario: String,
-    /// What it is called.
+    /// Heading of the lesson.
     pub title: Texts,
-    /// What there is to know.
+    /// Explanation of the topic.
     pub text: Texts,
-    /// What to look at.
+    /// Hint on what to watch in the run.
     pub look: Texts,
-    /// Something to think about.
+    /// Question for the reader.
     pub question: Texts,
-    /// An answer.
+    /// Answer to the question.
     pub answer: Texts,
 }
 
-/// The lessons in the order of their files' names; an error names the file that is wrong.
+/// Returns the lessons and the texts of their scenarios, ordered by file name. An error names the invalid file.
 pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
     let mut files: Vec<String> = ConsoleFiles::iter()
         .filter(|path| path.starts_with("lessons/"))
@@ -39,7 +39,7 @@ pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
     files.iter().map(|path| lesson(path).map_err(|problem| format!("{path}: {problem}"))).collect()
 }
 
-/// A lesson and the text of its scenario.
+/// Reads a lesson and the text of its scenario.
 fn lesson(path: &str) -> Result<(Lesson, String), String> {
     let file = ConsoleFiles::get(path).ok_or("it is not there")?;
     let text = str::from_utf8(&file.data).map_err(|error| error.to_string())?;

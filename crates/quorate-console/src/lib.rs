@@ -1,11 +1,11 @@
-//! The lab in a browser: serves the console, which is embedded, and runs what it asks for.
+//! The lab in a browser: serves the embedded console and executes its requests.
 //!
 //! ```text
-//! request -> guard (Host, Origin) -> assets | api -> Runs: a few at once, bounded, cancelled when nobody waits
+//! request -> guard (Host, Origin) -> assets | api -> Runs: a few at a time, bounded, cancelled on disconnect
 //! ```
 //!
-//! Whatever arrives is hostile until parsed: bodies, runs and films have bounds, a run that panics is an answer, and
-//! the page may load nothing from elsewhere.
+//! All input is untrusted until parsed. Bodies, runs and recordings are bounded, a panic in a run becomes an error
+//! response, and the page may load nothing from other sites.
 
 mod api;
 mod api_error;

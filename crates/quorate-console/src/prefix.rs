@@ -1,21 +1,21 @@
-//! What came before a part of a run and still counts in it: whoever steps into the middle has to know who is down, what
-//! each process last did, whom detectors suspect and which messages are under way.
+//! State at the start of a recorded part of a run. A reader who starts in the middle needs to know the crashed
+//! processes, the last output of each process, the suspicions of detectors and the messages in flight.
 
 use std::collections::BTreeMap;
 
 use quorate_sim::trace::{Record, RecordKind};
 
-/// More messages under way than this are counted, not told.
+/// Maximum number of messages in flight that are listed; the others are only counted.
 const IN_FLIGHT_MOST: usize = 500;
 
-/// The records that still count, and how much there was of what does not.
+/// Records that are still relevant, and counts of the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunPrefix {
-    /// Messages that have left and not arrived, in the order in which they left; twice if there are two copies.
+    /// Messages in flight in the order of sending; twice if there are two copies.
     in_flight: BTreeMap<u64, Vec<Record>>,
-    /// What users last saw of each process.
+    /// Last annotated record of each process.
     annotations: BTreeMap<u32, Record>,
-    /// Who suspects whom.
+    /// Latest suspicion by observer and suspect.
     suspicions: BTreeMap<(u32, u32), Record>,
     down: BTreeMap<u32, Record>,
     sent: BTreeMap<String, u64>,
@@ -74,7 +74,7 @@ impl RunPrefix {
         }
     }
 
-    /// The records that count, in the order of their events; of many messages under way an even choice.
+    /// Relevant records in the order of their events. Of many messages in flight, an even selection.
     pub(crate) fn records(&self) -> Vec<&Record> {
         let in_flight = self.in_flight.values().flatten().step_by(self.sampling_step());
         let others =
@@ -84,7 +84,7 @@ impl RunPrefix {
         records
     }
 
-    /// How many messages are under way that are not among the records.
+    /// Number of messages in flight that are not among the records.
     pub(crate) fn omitted(&self) -> usize {
         self.in_flight_count() - self.in_flight_count().div_ceil(self.sampling_step())
     }
@@ -93,17 +93,17 @@ impl RunPrefix {
         self.in_flight.values().map(Vec::len).sum()
     }
 
-    /// One of so many messages under way is told.
+    /// Every n-th message in flight is listed.
     fn sampling_step(&self) -> usize {
         self.in_flight_count().div_ceil(IN_FLIGHT_MOST).max(1)
     }
 
-    /// How many messages of each kind have left.
+    /// Number of sent messages of each kind.
     pub(crate) fn sent(&self) -> &BTreeMap<String, u64> {
         &self.sent
     }
 
-    /// How many have been lost.
+    /// Number of lost messages.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }

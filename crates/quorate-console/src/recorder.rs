@@ -1,4 +1,4 @@
-//! What watches a run while it goes on.
+//! Trace sinks that observe a run in progress.
 
 use std::fmt;
 use std::io;
@@ -10,16 +10,16 @@ use quorate_sim::trace::{Record, TraceSink};
 use crate::recording::Recording;
 use crate::step_index::StepIndex;
 
-/// Watches as long as anybody waits for it, and as long as there is anything to be seen.
+/// Forwards records to a sink. It ends the run once the client has disconnected or the sink needs nothing more.
 pub(crate) struct Recorder<'a, S> {
     pub(crate) sink: S,
     wanted: &'a AtomicBool,
     done: bool,
 }
 
-/// What a camera sees.
+/// Trace sink that can end a run early.
 pub(crate) trait RecordingSink: TraceSink {
-    /// Whether it has seen enough.
+    /// Whether the sink needs no further records.
     fn is_done(&self) -> bool {
         false
     }
@@ -30,7 +30,7 @@ impl<'a, S: RecordingSink> Recorder<'a, S> {
         Self { sink, wanted, done: false }
     }
 
-    /// Whether it has ended the run because it had seen enough.
+    /// Whether the run was ended because the sink was done.
     pub(crate) fn is_done(&self) -> bool {
         self.done
     }
@@ -58,7 +58,7 @@ impl<S: RecordingSink> TraceSink for Recorder<'_, S> {
     }
 }
 
-/// Sees a run for the first time: how it begins, when everything happens, and what it looks like from afar.
+/// Observes a run for the first time: the recording of its beginning, its step index, and its diagram.
 #[derive(Debug)]
 pub(crate) struct FirstPass {
     pub(crate) recording: Recording,
@@ -84,7 +84,7 @@ impl TraceSink for FirstPass {
     }
 }
 
-/// Sees a part of a run that was seen before, and nothing after it.
+/// Observes a later part of a run that was run before, and stops after that part.
 #[derive(Debug)]
 pub(crate) struct SegmentPass<'r> {
     pub(crate) recording: &'r mut Recording,

@@ -1,10 +1,10 @@
-//! A film of a part of a run: every event with what it made of its process, to be stepped through forwards and back.
+//! Recording of a part of a run: every event and the state after it, to be stepped through forwards and backwards.
 //!
-//! A long run is filmed part by part. It is a function of its scenario, so whoever wants another part runs it again and
-//! films that one: [`Recording::around`] a step that a [`StepIndex`] of the first run has found.
+//! A long run is recorded in parts. A run is a function of its scenario, so another part is recorded by repeating the
+//! run: [`Recording::around`] a step that was found in the [`StepIndex`] of the first run.
 //!
-//! States are kept as text and only where they change, each text once: processes come back to the same few states
-//! again and again.
+//! States are stored as text, only where they change, and each text once, because processes return to the same few
+//! states repeatedly.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -15,14 +15,14 @@ use quorate_sim::trace::{Record, RecordKind, TraceSink};
 use crate::prefix::RunPrefix;
 use crate::step_index::StepIndex;
 
-/// How much of a run one film keeps.
+/// Limits of one recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordingBounds {
-    /// The most events.
+    /// Maximum number of events.
     pub events: usize,
-    /// The most bytes, of records and states together.
+    /// Maximum number of bytes of records and states together.
     pub bytes: usize,
-    /// The most bytes of one state; the rest of a longer one is left out.
+    /// Maximum number of bytes of one state; a longer one is truncated.
     pub state_bytes: usize,
 }
 
@@ -32,53 +32,54 @@ impl Default for RecordingBounds {
     }
 }
 
-/// Of this part of the bounds comes what was before the step that somebody wants to see.
+/// One part in this many of the limits is reserved for the steps before the requested one.
 const LEAD_IN_DIVISOR: usize = 4;
 
-/// An event of a run: something that a process was told, or that befell it.
+/// An event of a run: an input of a process, or a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedStep {
-    /// The number of the event; all processes start in event 0.
+    /// Number of the event; all processes start in event 0.
     pub(crate) event: u64,
-    /// Its time in nanoseconds.
+    /// Time of the event in nanoseconds.
     pub(crate) time: u64,
-    /// Whose it is.
+    /// Process of the event.
     pub(crate) process: u32,
-    /// What the process has become by it, as a place among the texts; none if it is what it was.
+    /// New state of the process as an index into the texts; `None` if it did not change.
     pub(crate) state: Option<usize>,
     pub(crate) records: Vec<Record>,
     bytes: usize,
 }
 
-/// A film of a part of a run, up to some bounds.
+/// Recording of a part of a run, up to its limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     bounds: RecordingBounds,
-    /// How many steps came before the first that is in it.
+    /// Number of steps before the first recorded one.
     first: usize,
-    /// The step that somebody wants to see.
+    /// Step that the client requested.
     target: usize,
     prefix: RunPrefix,
-    /// What each process was before the film begins.
+    /// State of each process before the recording.
     states_before: BTreeMap<u32, usize>,
-    /// The steps before the film whose states are those.
+    /// Last step of each process before the recording. Its state is the one in `states_before`.
     last_steps: Vec<Option<usize>>,
     steps: VecDeque<RecordedStep>,
     texts: Vec<String>,
     text_indices: BTreeMap<String, usize>,
-    /// The last state of each process.
+    /// Latest state of each process.
     current_states: BTreeMap<u32, usize>,
-    /// What was broken, which belongs to no step.
+    /// Violations, which belong to no step.
     violations: Vec<Record>,
     bytes: usize,
-    /// How many steps have begun, and the last of them.
+    /// Number of steps that have begun.
     steps_begun: usize,
+    /// Event and process of the last step that has begun.
     current_step: Option<(u64, u32)>,
     is_full: bool,
 }
 
 impl Recording {
-    /// Films a run from its start.
+    /// Records a run from its start.
     pub(crate) fn new(bounds: RecordingBounds) -> Self {
         Self {
             bounds,
@@ -99,7 +100,7 @@ impl Recording {
         }
     }
 
-    /// Films the part of a run around a step, with a little of what came before it.
+    /// Records the part of a run around a step, with some steps before it.
     pub(crate) fn around(
         step: usize,
         step_index: &StepIndex,
@@ -112,42 +113,42 @@ impl Recording {
         Self { first, target, last_steps, ..Self::new(bounds) }
     }
 
-    /// How many steps came before the first that is in it.
+    /// Number of steps before the first recorded one.
     pub(crate) fn first(&self) -> usize {
         self.first
     }
 
-    /// What came before it and still counts.
+    /// Summary of the run before the recording.
     pub(crate) fn prefix(&self) -> &RunPrefix {
         &self.prefix
     }
 
-    /// What a process was before it, as a place among the texts.
+    /// State of a process before the recording, as an index into the texts.
     pub(crate) fn state_before(&self, process: u32) -> Option<usize> {
         self.states_before.get(&process).copied()
     }
 
-    /// The events in order.
+    /// Recorded steps in order.
     pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = &RecordedStep> {
         self.steps.iter()
     }
 
-    /// What was broken, if it has been filmed to the end.
+    /// Violations, if the run was recorded to its end.
     pub(crate) fn violations(&self) -> &[Record] {
         &self.violations
     }
 
-    /// The states that processes were in, each once.
+    /// Distinct states of processes.
     pub(crate) fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// Whether what comes now is no longer filmed.
+    /// Whether the limits are reached and further steps are not recorded.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Another event has begun.
+    /// Starts the step of another event.
     fn begin_step(&mut self, record: &Record) {
         let Record { event, time, process, .. } = *record;
         self.current_step = Some((event, process));
@@ -156,7 +157,7 @@ impl Recording {
         if step < self.first {
             return;
         }
-        // What leads up to the step that is wanted must leave room for what follows it.
+        // The steps before the requested one must leave room for the steps after it.
         let (events, bytes) =
             (self.bounds.events / LEAD_IN_DIVISOR, self.bounds.bytes / LEAD_IN_DIVISOR);
         while step <= self.target && (self.steps.len() >= events.max(1) || self.bytes > bytes) {
@@ -178,7 +179,7 @@ impl Recording {
         }
     }
 
-    /// Leaves out the first step; what still counts of it belongs to what came before.
+    /// Removes the first step and adds its relevant records to the prefix.
     fn drop_first_step(&mut self) -> bool {
         let Some(step) = self.steps.pop_front() else { return false };
         self.first += 1;
@@ -267,7 +268,7 @@ fn shortened(mut text: String, most: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Two processes in turn, whose states are half the number of their event.
+    /// Two processes alternate. The state after an event is a quarter of its number, rounded down.
     fn replay(recording: &mut Recording, events: u64) -> StepIndex {
         let mut step_index = StepIndex::default();
         for event in 0..events {

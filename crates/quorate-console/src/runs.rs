@@ -1,7 +1,7 @@
-//! Runs on behalf of the page: bounded, a few at once, stopped when nobody waits for them.
+//! Runs on behalf of the page: bounded in size and number, and cancelled when the client disconnects.
 //!
-//! Of a run are kept its report, a diagram of all of it, its timetable, and the film of its beginning. Whoever wants to
-//! see another part has the same run made and filmed again: that takes less than keeping every state would.
+//! A run keeps its report, a diagram of the whole run, its step index, and the recording of its beginning. For another
+//! part, the same run is repeated and recorded again. That is cheaper than keeping every state.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -21,26 +21,26 @@ use crate::recorder::{FirstPass, Recorder, SegmentPass};
 use crate::recording::{Recording, RecordingBounds};
 use crate::step_index::StepIndex;
 
-/// What runs a scenario.
+/// Function that runs a scenario.
 pub type Runner =
     fn(&Scenario, Conditions, Option<&mut (dyn TraceSink + '_)>) -> Result<Outcome, CannotRun>;
 
-/// How large a run may be, and how many there may be.
+/// Limits on the size and the number of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunBounds {
-    /// The most processes.
+    /// Maximum number of processes.
     pub processes: usize,
-    /// The most events; a longer run is stopped there.
+    /// Maximum number of events; a longer run is stopped there.
     pub events: u64,
-    /// The bytes that processes and messages under way may take.
+    /// Maximum number of bytes of processes and messages in flight.
     pub memory: u64,
-    /// How much of a run the page is sent at once.
+    /// Limits of the recording that one response contains.
     pub recording: RecordingBounds,
-    /// How much of a run is drawn.
+    /// Limits of the diagram of a run.
     pub diagram: DiagramBounds,
-    /// How many runs go on at once.
+    /// Maximum number of concurrent runs.
     pub concurrent_runs: usize,
-    /// How many requests may wait for their turn.
+    /// Maximum number of requests that wait for a run to finish.
     pub queued_requests: usize,
 }
 
@@ -58,21 +58,22 @@ impl Default for RunBounds {
     }
 }
 
-/// How many runs are remembered, so that a window of a diagram needs no second run, and about how many bytes they may
-/// take together. The last one is remembered whatever it takes.
+/// Maximum number of cached runs. The cache allows another window of a diagram without a second run. The latest run
+/// is cached whatever its size.
 const CACHED_RUNS_MOST: usize = 6;
+/// Approximate maximum number of bytes of all cached runs together.
 const CACHE_BYTES_MOST: usize = 256 << 20;
 
-/// A run that was made.
+/// A finished run or an uploaded trace.
 #[derive(Debug)]
 pub(crate) struct RecordedRun {
-    /// What came of it; none of a trace that somebody brought.
+    /// Report of the run; `None` for an uploaded trace.
     pub(crate) report: Option<Report>,
-    /// How it begins.
+    /// Recording of the beginning of the run.
     pub(crate) recording: Recording,
     pub(crate) diagram: Diagram,
     pub(crate) step_index: StepIndex,
-    /// Everything that a trace says which somebody brought: it cannot be run again.
+    /// All records of an uploaded trace, which cannot be run again.
     records: Option<Vec<Record>>,
 }
 
@@ -83,14 +84,14 @@ impl RecordedRun {
     }
 }
 
-/// Makes runs.
+/// Executes runs and caches the latest ones.
 #[derive(Debug)]
 pub(crate) struct Runs {
     pub(crate) bounds: RunBounds,
     runner: Runner,
     run_permits: Arc<Semaphore>,
     queue_permits: Semaphore,
-    /// The latest used first.
+    /// Most recently used first.
     cache: Mutex<VecDeque<(String, Arc<RecordedRun>)>>,
     imported_traces: AtomicU64,
 }
@@ -107,7 +108,7 @@ impl Runs {
         }
     }
 
-    /// Refuses what is too large before anything is done for it.
+    /// Rejects a scenario with too many processes before any work is done for it.
     pub(crate) fn check_size(&self, scenario: &Scenario) -> Result<(), ApiError> {
         let most = self.bounds.processes;
         if scenario.processes > most {
@@ -120,7 +121,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Runs a scenario that was checked, or remembers it.
+    /// Runs a scenario that was checked, or returns it from the cache.
     pub(crate) async fn run(&self, scenario: Scenario) -> Result<Arc<RecordedRun>, ApiError> {
         self.check_size(&scenario)?;
         let name = toml::to_string(&scenario).map_err(ApiError::bad_request)?;
@@ -134,7 +135,7 @@ impl Runs {
         Ok(self.store_in_cache(name, run))
     }
 
-    /// A trace that somebody brought, under a name for it.
+    /// Reads an uploaded trace, and returns it with its assigned number.
     pub(crate) async fn import_trace(
         &self,
         text: Bytes,
@@ -145,13 +146,13 @@ impl Runs {
         Ok((name, self.store_in_cache(trace_cache_key(name), run)))
     }
 
-    /// The trace that was brought under that name.
+    /// Returns an uploaded trace by its number; fails if it was evicted from the cache.
     pub(crate) fn imported_trace(&self, name: u64) -> Result<Arc<RecordedRun>, ApiError> {
         let forgotten = || ApiError::not_found("that trace is forgotten; bring it again");
         self.cached(&trace_cache_key(name)).ok_or_else(forgotten)
     }
 
-    /// The film of another part of a run: around a step.
+    /// Records another part of a run, around a step.
     pub(crate) async fn record_segment(
         &self,
         run: Arc<RecordedRun>,
@@ -188,7 +189,7 @@ impl Runs {
         .await?
     }
 
-    /// Makes a run again and writes its trace.
+    /// Repeats a run and writes its trace.
     pub(crate) async fn write_trace(
         &self,
         scenario: Scenario,
@@ -225,8 +226,8 @@ impl Runs {
         Some(run)
     }
 
-    /// Does something that takes long on a thread of its own, when it is its turn. It is told when nobody waits for
-    /// it any more, and if it panics, that is the answer.
+    /// Runs blocking work on a separate thread once a permit is free. `work` can poll whether the client still waits. A
+    /// panic becomes an error response.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
@@ -240,7 +241,7 @@ impl Runs {
         let cancel_on_drop = CancelOnDrop(Arc::new(AtomicBool::new(true)));
         let wanted = cancel_on_drop.0.clone();
         let done = tokio::task::spawn_blocking(move || {
-            // The turn ends with the work, not with whoever waits for it.
+            // The permit is held until the work ends, even if the client disconnects earlier.
             let _permit = permit;
             work(&wanted)
         });
@@ -250,7 +251,7 @@ impl Runs {
     }
 }
 
-/// Somebody who waits for a run; gone when dropped.
+/// Clears the flag when dropped, which signals that the client has disconnected.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
@@ -263,7 +264,7 @@ fn conditions(bounds: RunBounds) -> Conditions {
     Conditions { count_self: true, memory: bounds.memory, events: bounds.events }
 }
 
-/// A camera that nobody waits for ends the run.
+/// A trace error means that the recorder ended the run because the client has disconnected.
 fn map_run_error(error: CannotRun) -> ApiError {
     match error {
         CannotRun::Run(RunError::Trace(_)) => CannotRun::Cancelled.into(),
@@ -284,11 +285,11 @@ fn record_run(
 }
 
 fn trace_cache_key(name: u64) -> String {
-    // No scenario is spelled like this.
+    // A scenario in TOML never has this form.
     format!("trace {name}")
 }
 
-/// A trace as a film; it tells no states.
+/// Records an uploaded trace. It contains no states.
 fn record_trace(text: &[u8], bounds: RunBounds) -> Result<RecordedRun, ApiError> {
     let (processes, records) = trace::read(text).map_err(ApiError::bad_request)?;
     if processes > bounds.processes {

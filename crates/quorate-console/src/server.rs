@@ -1,4 +1,4 @@
-//! Listening and serving.
+//! HTTP server of the lab.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -12,19 +12,19 @@ use crate::jobs::Jobs;
 use crate::runs::{RunBounds, Runner, Runs};
 use crate::{api, assets};
 
-/// How many threads wait for requests; runs have threads of their own.
+/// Number of threads that handle requests; runs have separate threads.
 const WORKERS: usize = 2;
 
-/// Where to listen, and what a request may ask for.
+/// Listen address of the lab server, and limits of its runs.
 #[derive(Clone, Debug)]
 pub struct LabSettings {
-    /// The address; port 0 takes a free one.
+    /// Listen address; port 0 selects a free port.
     pub address: SocketAddr,
-    /// Names, apart from addresses and `localhost`, by which browsers may call this server.
+    /// Host names, besides addresses and `localhost`, under which browsers may address this server.
     pub names: Vec<String>,
-    /// How large a run may be.
+    /// Limits on the size and the number of runs.
     pub bounds: RunBounds,
-    /// What runs a scenario.
+    /// Function that runs a scenario.
     pub runner: Runner,
 }
 
@@ -39,7 +39,7 @@ impl Default for LabSettings {
     }
 }
 
-/// A console that is listening.
+/// Lab server that is bound to its address.
 #[derive(Debug)]
 pub struct LabServer {
     listener: TcpListener,
@@ -47,7 +47,7 @@ pub struct LabServer {
     settings: LabSettings,
 }
 
-/// The page for a node of a cluster, which keeps strangers out itself; with a lab behind it if that is wanted.
+/// Returns the page for a node of a cluster, optionally with a lab. The node itself rejects unauthorised requests.
 pub fn router(lab: Option<&LabSettings>) -> Router {
     build_router(lab, true)
 }
@@ -61,7 +61,7 @@ fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
     files.nest("/api", api::router(lab))
 }
 
-/// What all requests share.
+/// State shared by all requests.
 #[derive(Debug)]
 pub(crate) struct LabState {
     pub(crate) runs: Runs,
@@ -69,7 +69,7 @@ pub(crate) struct LabState {
 }
 
 impl LabServer {
-    /// Listens, so that the address is known; nothing is answered before [`LabServer::run`].
+    /// Binds the listener, so that the address is known. Requests are answered only by [`LabServer::run`].
     pub fn bind(settings: LabSettings) -> io::Result<Self> {
         let listener = TcpListener::bind(settings.address)?;
         listener.set_nonblocking(true)?;
@@ -77,12 +77,12 @@ impl LabServer {
         Ok(Self { listener, address, settings })
     }
 
-    /// Where it listens.
+    /// Address that the server is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address for a browser on the same machine.
+    /// URL for a browser on the same machine.
     pub fn url(&self) -> String {
         match self.address {
             address if !address.ip().is_unspecified() => format!("http://{address}/"),
@@ -90,7 +90,7 @@ impl LabServer {
         }
     }
 
-    /// Serves until the process is told to stop by an interrupt.
+    /// Serves requests until the process receives an interrupt.
     pub fn run(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
@@ -98,7 +98,7 @@ impl LabServer {
             .enable_all()
             .build()?;
         let served = runtime.block_on(self.serve());
-        // A run that goes on must not keep the process alive.
+        // A run in progress must not keep the process alive.
         runtime.shutdown_background();
         served
     }

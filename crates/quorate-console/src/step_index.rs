@@ -1,8 +1,8 @@
-//! When everything in a run happens, and to whom: what is left of a long run when its film is not kept.
+//! Index of all steps of a run by event, time and process. It is kept even where a long run is not recorded.
 
 use quorate_sim::trace::{Record, RecordKind};
 
-/// An event of a process. All processes start in the same event; each of them is a step of its own.
+/// An event of a process. All processes start in the same event, and each start is a separate step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexedStep {
     pub(crate) event: u64,
@@ -10,17 +10,17 @@ pub(crate) struct IndexedStep {
     pub(crate) process: u32,
 }
 
-/// The steps of a run in order.
+/// Steps of a run in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepIndex {
     steps: Vec<IndexedStep>,
 }
 
 impl StepIndex {
-    /// Hears a record of the run, all of which it has to hear.
+    /// Adds a record. Every record of the run must be added in order.
     pub(crate) fn observe(&mut self, record: &Record) {
         let Record { event, time, process, .. } = *record;
-        // What was broken is no event.
+        // A violation is not an event.
         let known = self.steps.last().is_some_and(|it| (it.event, it.process) == (event, process));
         if !known && !matches!(record.kind, RecordKind::Violation { .. }) {
             self.steps.push(IndexedStep { event, time, process });
@@ -35,17 +35,17 @@ impl StepIndex {
         self.steps.len() * size_of::<IndexedStep>()
     }
 
-    /// The first step of an event, or of the next one that there is.
+    /// First step of an event, or of the next existing one.
     pub(crate) fn step_of_event(&self, event: u64) -> usize {
         self.steps.partition_point(|step| step.event < event)
     }
 
-    /// The last step that is not later than a time.
+    /// Last step that is not later than `time`.
     pub(crate) fn step_at_time(&self, time: u64) -> usize {
         self.steps.partition_point(|step| step.time <= time).saturating_sub(1)
     }
 
-    /// The last step of each process before a step.
+    /// Last step of each process before `step`.
     pub(crate) fn last_before(&self, step: usize, processes: usize) -> Vec<Option<usize>> {
         let mut last = vec![None; processes];
         for (index, step) in self.steps.iter().enumerate().take(step) {
@@ -56,14 +56,14 @@ impl StepIndex {
         last
     }
 
-    /// The different times at which anything happens, each with its last step; of many an even choice.
+    /// Distinct times of steps, each with its last step. Of many, an even selection.
     pub(crate) fn moments(&self, most: usize) -> Vec<(u64, usize)> {
         let next = |index: usize| self.steps.get(index + 1).map(|step| step.time);
         let is_last = |(index, step): &(usize, &IndexedStep)| next(*index) != Some(step.time);
         let all: Vec<(u64, usize)> =
             self.steps.iter().enumerate().filter(is_last).map(|(at, it)| (it.time, at)).collect();
         let every = all.len().div_ceil(most).max(1);
-        // The last one is always among them.
+        // The offset makes the selection end with the last time.
         let offset = all.len().saturating_sub(1) % every;
         all.into_iter().skip(offset).step_by(every).collect()
     }

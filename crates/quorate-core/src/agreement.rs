@@ -1,4 +1,4 @@
-//! Agreement: what a user asks and hears, whatever the algorithm.
+//! Agreement: the commands and outputs that all agreement algorithms share.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -6,30 +6,31 @@ use core::fmt;
 use crate::Process;
 use crate::message::UNCONDITIONAL_LIE;
 
-/// Something to agree on. For generals 0 is to retreat and 1 to attack; for a transaction 0 is to abort and 1 to commit.
+/// A value to agree on. For generals, 0 means retreat and 1 means attack. For a transaction, 0 means abort
+/// and 1 means commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Value(pub u64);
 
 impl Value {
-    /// What generals do where nothing else is agreed.
+    /// The order to retreat, which is also the generals' default.
     pub const RETREAT: Self = Self(0);
     /// The order to attack.
     pub const ATTACK: Self = Self(1);
     /// The vote or the decision to undo a transaction.
     pub const ABORT: Self = Self(0);
-    /// The vote or the decision to let a transaction stand.
+    /// The vote or the decision to commit a transaction.
     pub const COMMIT: Self = Self(1);
 
-    /// What a liar says in its place: the other of two for an odd choice, the truth for an even one; regardless of the
-    /// truth 0 or 1, where the choice says so.
+    /// The value that a Byzantine process sends instead of this one. An odd choice flips the lowest bit, an even choice
+    /// keeps the true value. From [`UNCONDITIONAL_LIE`] on the result is 0 or 1, independent of the true value.
     #[must_use]
     pub const fn forged(self, choice: u64) -> Self {
         let truth = if choice >= UNCONDITIONAL_LIE { 0 } else { self.0 };
         Self(truth ^ (choice & 1))
     }
 
-    /// The same where there may be nothing, and as much may be said.
+    /// Like [`Self::forged`] for a value that may be absent. A Byzantine process may then invent a value.
     pub fn forged_or_none(value: Option<Self>, choice: u64) -> Option<Self> {
         let made_up = (choice >= UNCONDITIONAL_LIE || choice & 1 == 1).then_some(Self(choice & 1));
         value.map_or(made_up, |value| Some(value.forged(choice)))
@@ -42,47 +43,48 @@ impl fmt::Display for Value {
     }
 }
 
-/// What the user of an agreement asks of its process.
+/// A command of the user to a process that takes part in an agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Take part with this value: a proposal, an order of the commander, or a vote.
     Propose(Value),
 }
 
-/// What an agreement tells its user.
+/// An output of an agreement algorithm to its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// This was decided, for good.
+    /// The final decision of this process.
     Decided(Decision),
-    /// Nothing can be decided until somebody who has crashed comes back.
+    /// No decision is possible until a crashed process recovers.
     Blocked,
 }
 
-/// What was decided.
+/// The result of an agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// One value.
+    /// A single value for all processes.
     Value(Value),
-    /// A value for each process, in order; none where all agree that there is none.
+    /// One value per process, in order. `None` means that the processes agree that this process has no value.
     Vector(Vec<Option<Value>>),
 }
 
-/// What is agreed on: who proposes, what makes a decision valid, and what values are called.
+/// The agreement problem: which processes propose, which decisions are valid, and how values are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AgreementKind {
-    /// One of the values that everybody proposes.
+    /// One of the values that the processes propose.
     #[default]
     Proposal,
-    /// The order of a commander, who alone proposes.
+    /// The order of a commander, the only process that proposes.
     Order,
-    /// The values of all, one for each.
+    /// A vector of the values of all processes.
     Vector,
-    /// Whether a transaction stands, on which everybody votes.
+    /// The outcome of a transaction, on which every process votes.
     Vote,
 }
 
 impl AgreementKind {
-    /// What everybody proposes if nobody says: n to 1, so that the last process has the least; to attack; to commit.
+    /// The default proposal of a process: n to 1, so that the last process has the least value; `ATTACK` for an order;
+    /// `COMMIT` for a vote.
     pub const fn default_value(self, n: usize, index: usize) -> Value {
         match self {
             Self::Proposal | Self::Vector => Value((n - index) as u64),
@@ -91,12 +93,12 @@ impl AgreementKind {
         }
     }
 
-    /// The value in words: `attack`.
+    /// Displays the value in words, such as `attack`.
     pub const fn display_value(self, value: Value) -> impl fmt::Display {
         ValueDisplay { kind: self, value }
     }
 
-    /// The decision in words: `attack`, or `4 3 - 1` for a vector.
+    /// Displays the decision in words, such as `attack`, or `4 3 - 1` for a vector.
     pub fn display_decision(self, decision: &Decision) -> impl fmt::Display {
         DecisionDisplay { kind: self, decision }
     }
@@ -141,21 +143,21 @@ impl fmt::Display for DecisionDisplay<'_> {
     }
 }
 
-/// A command that makes no sense now. Nothing has changed.
+/// A command that is invalid in the present state. The state has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Misuse {
-    /// It has proposed before.
+    /// The process has proposed before.
     #[error("this process has proposed already")]
     AlreadyProposed,
-    /// The agreement has gone on without it.
+    /// The first round has ended, so a proposal is too late.
     #[error("the first round is over")]
     TooLate,
-    /// Somebody else gives the orders.
+    /// Only the commander may propose, and this process is not the commander.
     #[error("only the commander gives an order")]
     NotCommander,
 }
 
-/// A process that agrees with others.
+/// A process that runs an agreement algorithm.
 pub trait Agreement: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> Agreement for P {}

@@ -1,84 +1,84 @@
-//! Synchronisation of physical clocks: what a user asks and hears, whatever the algorithm.
+//! Synchronisation of physical clocks: the commands and outputs that all such algorithms share.
 
 use crate::{Drift, Offset, Process, ProcessId, Span, Time};
 
-/// What the user of a clock asks of its process.
+/// A command of the user to a process that synchronises its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Set the clock right.
+    /// Synchronise the clock now.
     Synchronise,
 }
 
-/// What a clock tells its user.
+/// An output of a clock synchronisation algorithm to its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// The clock has been set. The machine's own clock runs on as it did; what is added to it has changed.
+    /// The clock has been adjusted. The machine's own clock is unchanged; only the offset that is added to it has changed.
     Adjusted {
-        /// What the machine's own clock shows.
+        /// Reading of the machine's own clock.
         own: Time,
-        /// What the corrected clock shows at that moment.
+        /// Reading of the corrected clock at the same moment.
         shown: Time,
-        /// By how much the corrected clock may differ from its standard at that moment. From then on this grows as the
-        /// machine's clock drifts.
+        /// Maximum deviation of the corrected clock from its standard at that moment. From then on it grows as
+        /// the machine's clock drifts.
         error: Span,
-        /// What it was set by.
+        /// The standard to which the clock was set.
         standard: Standard,
     },
-    /// Nobody answered that could be believed.
+    /// No trustworthy answer arrived.
     Failed,
 }
 
-/// What a clock is set by.
+/// The standard to which a clock is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standard {
-    /// The true time.
+    /// The true time, as opposed to the time of another process.
     TrueTime,
-    /// The time that a master found in this round of its: it runs as the master's own clock does.
+    /// The time that a master computed in one of its rounds. It advances with the master's own clock.
     Agreed {
-        /// The master.
+        /// The process that computed the time.
         master: ProcessId,
-        /// Its round.
+        /// The number of the master's round.
         round: u64,
     },
 }
 
-/// A command that makes no sense now. Nothing has changed.
+/// A command that is invalid in the present state. The state has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Misuse {
-    /// It is setting its clock already.
+    /// A synchronisation is already under way.
     #[error("this process is setting its clock already")]
     UnderWay,
 }
 
-/// A process that sets its clock by others'.
+/// A process that synchronises its clock with the clocks of other processes.
 pub trait ClockSync: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> ClockSync for P {}
 
-/// What is known of clocks and links before anything is measured.
+/// Bounds on clocks and links that are known before any measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// The least time that a message takes.
+    /// Minimum delay of a message.
     pub delay_min: Span,
-    /// No clock gains or loses more than this.
+    /// Maximum drift of any clock.
     pub drift: Drift,
 }
 
-/// Another clock, read from afar: it said `theirs` at some moment between asking and hearing.
+/// A remote clock reading. The remote clock showed `theirs` at some moment between the request and the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// By how much the other clock was ahead of one's own when the answer was heard, as near as can be told.
+    /// Estimate of how far the remote clock was ahead of the local clock when the answer was received.
     pub offset: Offset,
-    /// By how much that may be wrong.
+    /// Maximum error of the estimate.
     pub error: Span,
 }
 
 impl Reading {
-    /// Cristian's estimate: half of the round trip has passed since. The answer took the least time at least, and so did
-    /// the question, so the truth is within half of the rest.
+    /// Cristian's estimate: half of the round trip has passed since the remote clock was read. Request and answer each
+    /// took at least the minimum delay, so the true value is within half of the rest.
     pub fn new(asked: Time, heard: Time, theirs: Time, limits: Limits) -> Self {
         let trip = heard - asked;
-        // One's own clock may have shown too little for the trip.
+        // The local clock may be slow and have shown too little for the round trip.
         let trip = trip + limits.drift.uncertainty(trip);
         let half = Span(trip.0.div_ceil(2));
         Self {
@@ -87,7 +87,7 @@ impl Reading {
         }
     }
 
-    /// The same reading so much later by one's own clock.
+    /// The same reading after the local clock has advanced by `by`. The error grows with the drift.
     #[must_use]
     pub fn aged(self, by: Span, limits: Limits) -> Self {
         Self { error: self.error + limits.drift.uncertainty(by), ..self }
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn half_of_the_round_trip_has_passed() {
-        // Asked at 100, heard at 140: the other clock, read 10 to 30 before, was at 1000, and is at 1020 give or take 10.
+        // Sent at 100, answered at 140. The remote clock was at 1000 when it was read 10 to 30 ago, so it is at
+        // 1020 ± 10 now.
         let reading = Reading::new(Time(100), Time(140), Time(1000), LIMITS);
         assert_eq!(reading, Reading { offset: Offset(1020 - 140), error: Span(10) });
     }

@@ -1,8 +1,8 @@
-//! What a failure detector tells the processes above it.
+//! The outputs of a failure detector to the processes above it.
 
 use crate::{Process, ProcessId, Span};
 
-/// A change of what a failure detector believes about a process.
+/// A change of a failure detector's belief about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Belief {
     /// The process is now believed to have crashed.
@@ -12,7 +12,7 @@ pub enum Belief {
 }
 
 impl Belief {
-    /// Whom it is about.
+    /// The process that the belief is about.
     pub const fn about(self) -> ProcessId {
         match self {
             Self::Crashed(process) | Self::Alive(process) => process,
@@ -20,18 +20,18 @@ impl Belief {
     }
 }
 
-/// A process whose outputs are beliefs, told again after a recovery: whatever stands over it hears them as its own
-/// detector's.
+/// A process whose outputs are beliefs. It reports them again after a recovery. The layer above receives them as the
+/// beliefs of its own detector.
 pub trait Detector: Process<Output = Belief> {
-    /// How long one round of its work takes: the unit in which its latency is told.
+    /// Duration of one round of the detector. Its latency is reported in this unit.
     fn round(&self) -> Span;
 }
 
-/// What is known about time, from which a detector takes its pace; a guess where nothing is known.
+/// Known bounds on message delays, from which a detector derives its pace. They are guesses if nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBounds {
-    /// How long a message usually takes.
+    /// Usual delay of a message.
     pub delay: Span,
-    /// The longest that it takes to arrive and be handled.
+    /// Maximum time for a message to arrive and be handled.
     pub bound: Span,
 }

@@ -1,47 +1,49 @@
-//! What a process may want from the world, in the order in which it wanted it.
+//! The effects that a process requests from its driver, in order.
 
 use alloc::vec::{self, Vec};
 
 use crate::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
-/// One thing that a process wants.
+/// A single request of a process to its driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect<P: Process> {
-    /// A message to one process, itself perhaps.
+    /// Sends a message to one process, which may be the sender itself.
     Send {
-        /// To whom.
+        /// The recipient of the message.
         to: ProcessId,
-        /// What.
+        /// The message to send.
         message: P::Message,
     },
-    /// The same message to several, one send after the other in ascending order.
+    /// Sends the same message to several processes, one after another in ascending order.
     Multicast {
-        /// To whom.
+        /// The recipients of the message.
         to: Recipients,
-        /// What.
+        /// The message to send.
         message: P::Message,
     },
-    /// Tell me when so much of my own time has passed. Replaces an equal timer that is running.
+    /// Starts a timer that fires when `after` has passed on the process's own clock. Replaces an equal
+    /// timer that is running.
     SetTimer {
-        /// Its name.
+        /// The timer, which also identifies it.
         timer: P::Timer,
-        /// How long.
+        /// Time until the timer fires.
         after: Span,
     },
-    /// Forget this timer, if it is running.
+    /// Cancels this timer if it is running.
     CancelTimer(P::Timer),
-    /// Tell me when the current synchronous round is over.
+    /// Requests a notification when the current synchronous round has ended.
     AwaitRound,
-    /// Something for the user.
+    /// Reports an output to the user.
     Output(P::Output),
-    /// The detector below has changed its mind: for whoever watches, since only the process itself acts on it.
+    /// Reports that the detector below has changed its belief. This is for observers only; the process itself acts on it.
     Believed(Belief),
-    /// An input was ignored, and why.
+    /// Reports that an input was ignored, with the reason.
     Ignored(&'static str),
 }
 
 impl<P: Process> Effect<P> {
-    /// The same for a process of which this one is a part; an output is for the whole to deal with.
+    /// Converts the effect into one of a process `W` that contains `P`. An output is returned as the error, because
+    /// `W` handles it itself.
     pub fn embed<W: Process>(
         self,
         message_of: impl FnOnce(P::Message) -> W::Message,
@@ -62,17 +64,17 @@ impl<P: Process> Effect<P> {
     }
 }
 
-/// Whom a multicast goes to.
+/// The recipients of a multicast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recipients {
-    /// Every process but the sender.
+    /// Every process except the sender.
     Others,
-    /// These.
+    /// The members of this set.
     Set(ProcessSet),
 }
 
 impl Recipients {
-    /// They one by one, in ascending order, if this one of n processes sends.
+    /// Iterates over the recipients in ascending order, given n processes and the sender.
     #[inline]
     pub fn among(&self, n: usize, sender: ProcessId) -> impl Iterator<Item = ProcessId> + '_ {
         let (mut others, mut members) = match self {
@@ -86,7 +88,7 @@ impl Recipients {
     }
 }
 
-/// The buffer into which a process puts what it wants. Drivers keep one and drain it after each input.
+/// The buffer into which a process writes its effects. Drivers keep one and drain it after each input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<P: Process> {
     now: Time,
@@ -94,20 +96,20 @@ pub struct Effects<P: Process> {
 }
 
 impl<P: Process> Effects<P> {
-    /// An empty buffer for an input at this moment of the process's own clock.
+    /// An empty buffer for an input that arrives at this time of the process's own clock.
     pub fn new(now: Time) -> Self {
         Self { now, effects: Vec::new() }
     }
 
-    /// What the process's own clock shows. It may be wrong, like any clock of one machine.
+    /// The present time of the process's own clock. It may be wrong, like the clock of any machine.
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Sends a message.
+    /// Sends a message to one process.
     #[inline]
     pub fn send(&mut self, to: ProcessId, message: P::Message) {
-        // By far the most common effect: with room to spare it is written straight into its place.
+        // This is by far the most common effect. With spare capacity it is written straight into the buffer.
         if self.effects.len() < self.effects.capacity() {
             self.effects.push(Effect::Send { to, message });
         } else {
@@ -120,59 +122,59 @@ impl<P: Process> Effects<P> {
         self.push(Effect::Multicast { to: Recipients::Others, message });
     }
 
-    /// Sends a message to each of these.
+    /// Sends a message to each process in the set.
     pub fn multicast(&mut self, to: ProcessSet, message: P::Message) {
         self.push(Effect::Multicast { to: Recipients::Set(to), message });
     }
 
-    /// Starts a timer, or starts it again.
+    /// Starts a timer, or restarts it if it is running.
     pub fn set_timer(&mut self, timer: P::Timer, after: Span) {
         self.push(Effect::SetTimer { timer, after });
     }
 
-    /// Stops a timer.
+    /// Cancels a timer if it is running.
     pub fn cancel_timer(&mut self, timer: P::Timer) {
         self.push(Effect::CancelTimer(timer));
     }
 
-    /// Asks to be told when the current round is over.
+    /// Requests a notification when the current round has ended.
     pub fn await_round(&mut self) {
         self.push(Effect::AwaitRound);
     }
 
-    /// Tells the user.
+    /// Reports an output to the user.
     pub fn output(&mut self, output: P::Output) {
         self.push(Effect::Output(output));
     }
 
-    /// Says that an input was not acted on, for the trace.
+    /// Records in the trace that an input was not acted on.
     pub fn ignored(&mut self, why: &'static str) {
         self.push(Effect::Ignored(why));
     }
 
-    /// Adds any effect.
+    /// Appends an effect of any kind.
     #[inline(never)]
     pub fn push(&mut self, effect: Effect<P>) {
         self.effects.push(effect);
     }
 
-    /// What is wanted so far.
+    /// The effects requested so far.
     pub fn as_slice(&self) -> &[Effect<P>] {
         &self.effects
     }
 
-    /// Whether nothing is wanted.
+    /// Returns `true` if no effect was requested.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.effects.is_empty()
     }
 
-    /// Takes everything out, in order, and keeps the memory.
+    /// Removes all effects, in order, and keeps the allocated memory.
     pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
         self.effects.drain(..)
     }
 
-    /// The driver's clock for the next input.
+    /// Sets the time of the process's own clock for the next input.
     pub const fn set_now(&mut self, now: Time) {
         self.now = now;
     }

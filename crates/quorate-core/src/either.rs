@@ -1,20 +1,20 @@
-//! Choice: one of two processes, which of them known only at run time.
+//! Choice between two types of processes at run time.
 //!
-//! A layer that can stand over any of several others is compiled once for all of them. Messages and timers stay
-//! those of the one that was chosen; what is meant for the other is ignored.
+//! A layer above such a choice is compiled once for both. Messages and timers keep the type of the chosen process;
+//! messages and timers of the other type are ignored.
 
 use core::convert::Infallible;
 
 use crate::detector::Detector;
 use crate::{Belief, Effects, Layered, Process, ProcessId, ProcessSet, Span};
 
-/// One of two processes that tell their user the same things and are asked nothing.
+/// One of two processes that have the same outputs and take no commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<A, B> {
-    /// The first.
+    /// A process of the first type.
     First(A),
-    /// The second.
+    /// A process of the second type.
     Second(B),
 }
 

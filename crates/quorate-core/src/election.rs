@@ -1,4 +1,4 @@
-//! Election: what a user asks and hears, whatever the algorithm.
+//! Election: the commands and outputs that all election algorithms share.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -6,28 +6,28 @@ use core::fmt;
 
 use crate::{Process, ProcessId, ProcessSet};
 
-/// What the user of an election asks of its process.
+/// A command of the user to a process that takes part in elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Begin an election: the coordinator seems to have failed, or there is none yet.
+    /// Begin an election, because the coordinator seems to have failed or no coordinator exists yet.
     Elect,
-    /// From the next election on, stand with this identifier: a load or a battery that has changed. An election that
-    /// is under way keeps the old one.
+    /// Use this identifier from the next election on, for instance because a load or a battery level has changed. An
+    /// election that is under way keeps the old identifier.
     Identify(u64),
 }
 
-/// With what a process stands for election: the greatest wins. Equal values are told apart by the processes.
+/// The rank of a process in an election. The greatest identifier wins. The process id breaks ties between equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Identifier {
-    /// The value; compared first.
+    /// The value, which is compared first.
     pub value: u64,
-    /// Whose it is; decides between equal values.
+    /// The owner of the identifier, which breaks ties between equal values.
     pub process: ProcessId,
 }
 
 impl Identifier {
-    /// The same process with another value, as a liar would tell it. `choice` picks one of a few.
+    /// The identifier with a wrong value, as a Byzantine process would send it. `choice` selects one of eight values.
     #[must_use]
     pub fn forged(self, choice: u64) -> Self {
         Self { value: self.value ^ (1 + choice % 8), ..self }
@@ -40,32 +40,32 @@ impl fmt::Display for Identifier {
     }
 }
 
-/// What an election tells its user.
+/// An output of an election algorithm to its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// It takes part in an election, and until that is over knows no leader.
+    /// The process takes part in an election and knows no leader until the election ends.
     Undecided,
-    /// The election is over for this process, and this is the leader.
+    /// The election has ended for this process with this leader.
     Elected(Identifier),
 }
 
-/// A command that makes no sense now. Nothing has changed.
+/// A command that is invalid in the present state. The state has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Misuse {
-    /// It takes part in an election already.
+    /// The process already takes part in an election.
     #[error("this process takes part in an election already")]
     UnderWay,
-    /// The others know its identifier beforehand.
+    /// The other processes know the identifier in advance, so it cannot change.
     #[error("the others know this process by its identifier, which cannot change")]
     Known,
 }
 
-/// A process that elects.
+/// A process that runs an election algorithm.
 pub trait Election: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> Election for P {}
 
-/// With what each of n processes stands at the start. A copy takes no room.
+/// The initial identifiers of n processes. Cloning is cheap because the lists are shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidates {
     own: Arc<[u64]>,
@@ -73,7 +73,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// These values, from process 0 on; the process's number where none is given.
+    /// Creates identifiers with the given values, starting at process 0. A process without a given value uses its number.
     pub fn new(n: usize, values: &[u64]) -> Self {
         let value = |process: ProcessId| {
             values.get(process.index()).copied().unwrap_or(process.number().into())
@@ -86,17 +86,17 @@ impl Candidates {
         Self { own, ranking: ranking.into() }
     }
 
-    /// The identifier of a process.
+    /// The identifier of the given process.
     pub fn of(&self, process: ProcessId) -> Identifier {
         Identifier { value: self.own[process.index()], process }
     }
 
-    /// All of them, the greatest first.
+    /// All identifiers in descending order.
     pub fn ranking(&self) -> Arc<[Identifier]> {
         Arc::clone(&self.ranking)
     }
 
-    /// The processes with greater identifiers than this one's.
+    /// The processes with a greater identifier than the given process.
     pub fn above(&self, process: ProcessId) -> ProcessSet {
         let before = self.ranking.iter().take_while(|other| other.process != process);
         before.map(|other| other.process).collect()

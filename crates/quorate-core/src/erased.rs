@@ -1,8 +1,8 @@
-//! A process behind a veil: its type is known where it is made and not to whoever drives it.
+//! Type erasure for processes: drivers do not depend on the concrete type of a process.
 //!
-//! A driver is compiled for each type of process that it drives, which takes long where there are many. All processes
-//! that are asked and tell the same things are one type behind a veil, so that a driver is compiled once for them; in
-//! return every message and timer is a pointer.
+//! A driver is compiled for each type of process that it drives, which takes long if there are many types. Type erasure
+//! turns all processes with the same commands and outputs into one type, so that a driver is compiled once for them. In
+//! return every message and timer is a heap pointer.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -12,49 +12,49 @@ use core::hash::{Hash, Hasher};
 
 use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
 
-/// Any process that is asked `C`, tells `O` and refuses with `E`.
+/// A type-erased process with commands `C`, outputs `O` and errors `E`.
 pub struct Erased<C: Data, O: Data, E: Reason>(Box<dyn DynProcess<C, O, E>>);
 
-/// A process's message behind a veil. It has its kind, but its type does not know [`Message::KINDS`]: whoever counts by
-/// kind has to be told.
+/// A type-erased message. It knows its kind, but its type does not know [`Message::KINDS`]. Code that counts messages
+/// by kind needs the kinds from elsewhere.
 #[derive(Clone)]
 pub struct ErasedMessage(Arc<dyn DynMessage>);
 
-/// A process's timer behind a veil.
+/// A type-erased timer of a process.
 #[derive(Clone)]
 pub struct ErasedTimer(Arc<dyn DynData>);
 
 impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
-    /// Draws a veil over a process.
+    /// Erases the type of a process.
     pub fn new(process: impl Process<Command = C, Output = O, Misuse = E> + 'static) -> Self {
         Self(Box::new(process))
     }
 }
 
 impl ErasedMessage {
-    /// Draws a veil over a message.
+    /// Erases the type of a message.
     pub fn new(message: impl Message + 'static) -> Self {
         Self(Arc::new(message))
     }
 
-    /// Lifts it, if this is the message behind it.
+    /// Returns the message if it is of type `M`.
     pub fn downcast_ref<M: 'static>(&self) -> Option<&M> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 }
 
-/// What any part of a process can do.
+/// Bounds on every part of a process: state, commands and outputs.
 pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Data for T {}
 
-/// Why a command may be refused.
+/// Bounds on the error with which a process refuses a command.
 pub trait Reason: Debug + Display + 'static {}
 
 impl<T: Debug + Display + 'static> Reason for T {}
 
-/// The same as [`Data`] without its type.
+/// Object-safe counterpart of [`Data`].
 trait DynData: Any + Debug + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
     fn hash_into(&self, hasher: &mut dyn Hasher);
@@ -97,7 +97,7 @@ impl<M: Message + 'static> DynMessage for M {
 
 type Out<'a, C, O, E> = &'a mut Effects<Erased<C, O, E>>;
 
-/// What a process is told, for one method: the effects of each would have to be passed on for itself.
+/// An input of a process. One method handles all inputs, because each separate method would have to convert the effects.
 enum Input<C> {
     Start,
     Command(C),
@@ -172,7 +172,7 @@ where
 }
 
 impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
-    /// Tells it what it cannot refuse.
+    /// Handles an input that the process cannot refuse.
     fn handle(&mut self, input: Input<C>, out: &mut Effects<Self>) {
         if self.0.handle(input, out).is_err() {
             out.ignored("refused");
@@ -225,7 +225,7 @@ impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
 }
 
 impl Message for ErasedMessage {
-    /// They differ from message to message.
+    /// Empty, because the kinds differ from message to message.
     const KINDS: &'static [Kind] = &[];
 
     fn kind(&self) -> usize {
@@ -251,7 +251,7 @@ impl<C: Data, O: Data, E: Reason> Clone for Erased<C, O, E> {
     }
 }
 
-/// What is behind a veil is compared, hashed and shown as if there were none.
+/// Compares, hashes and formats a type-erased value like the value inside.
 macro_rules! delegate_to_inner {
     ($($erased:ty $(, $parameter:ident: $bound:ident)*;)*) => {$(
         impl<$($parameter: $bound),*> PartialEq for $erased {
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Adds up what it hears, and says the sum when its timer runs out.
+    /// Adds up the numbers that it receives, and outputs the sum when its timer fires.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Adder(u64);
 

@@ -1,4 +1,4 @@
-//! Lamport's logical clock and the total order (time, id) it induces.
+//! Lamport's logical clock and the total order (time, id) that it induces.
 //!
 //! Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7), 1978.
 
@@ -6,50 +6,50 @@ use core::fmt;
 
 use crate::ProcessId;
 
-/// A counter that never runs behind anything its process has heard of.
+/// A counter that is never behind any time that its process has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LamportClock {
     time: u64,
 }
 
 impl LamportClock {
-    /// A clock that shows `time`.
+    /// Creates a clock that shows `time`.
     pub const fn at(time: u64) -> Self {
         Self { time }
     }
 
-    /// What it shows.
+    /// The present time of the clock.
     pub const fn time(self) -> u64 {
         self.time
     }
 
-    /// Rule 1: an event of one's own advances the clock. Returns the event's time.
+    /// Rule 1: a local event advances the clock. Returns the time of the event.
     pub const fn tick(&mut self) -> u64 {
         self.time = self.time.saturating_add(1);
         self.time
     }
 
-    /// Never behind what was heard, without counting the receipt as an event of its own: enough
-    /// where only one's own ticks are ever compared.
+    /// Advances the clock to at least `time`, without counting the receipt as an event. This is enough if only ticks of
+    /// this clock are ever compared.
     pub fn merge(&mut self, time: u64) {
         self.time = self.time.max(time);
     }
 
-    /// Rule 2: hearing of `time` puts the clock past it. Returns the time of the receipt.
+    /// Rule 2: receiving `time` advances the clock past it. Returns the time of the receipt.
     pub fn witness(&mut self, time: u64) -> u64 {
         self.merge(time);
         self.tick()
     }
 }
 
-/// A Lamport time made unique by its process: all stamps are totally ordered, and a request that
-/// happened before another has the smaller stamp.
+/// A Lamport time made unique by its process. All stamps are totally ordered, and a request that happened before
+/// another has the smaller stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stamp {
-    /// The Lamport time; compared first.
+    /// The Lamport time, which is compared first.
     pub time: u64,
-    /// Whose it is; decides between equal times.
+    /// The owner of the stamp, which breaks ties between equal times.
     pub process: ProcessId,
 }
 

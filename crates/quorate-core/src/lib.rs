@@ -1,8 +1,8 @@
-//! The vocabulary of quorate: what a process is, what it is told and what it may answer.
+//! Core types of quorate: processes, their inputs and their effects.
 //!
-//! Everything here is a pure value. There is no I/O, no clock, no thread and no randomness, which
-//! `no_std` enforces: a [`Process`] is told things by a driver and answers into [`Effects`], so the
-//! same value can be simulated, explored exhaustively and run over sockets.
+//! Everything here is a pure value. There is no I/O, no clock, no thread and no randomness, which `no_std` enforces. A
+//! driver passes inputs to a [`Process`], and the process writes its answers into [`Effects`]. So the same value can be
+//! simulated, explored exhaustively and run over sockets.
 
 #![no_std]
 

@@ -1,48 +1,47 @@
-//! What processes say to each other, as far as a driver must know it.
+//! Messages between processes, as far as a driver needs to know them.
 
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
-/// A choice of a lie from here on does not depend on the truth: conspirators who tell the same lie tell it whatever
-/// they have heard, from each other as well.
+/// A choice of lie from this value on does not depend on the true value. Colluding Byzantine processes thus send the
+/// same lie, whatever they have received, even from each other.
 pub const UNCONDITIONAL_LIE: u64 = 1 << 63;
 
 /// A message of an algorithm.
 pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
-    /// The kinds of message there are, in a fixed order; what is counted is counted per kind. None where the type does
-    /// not say which messages there are: then whoever counts has to be told (see [`crate::Erased`]).
+    /// All kinds of messages, in a fixed order. Messages are counted per kind. Empty if the type does not determine its
+    /// kinds; then the counting code needs them from elsewhere (see [`crate::Erased`]).
     const KINDS: &'static [Kind];
 
-    /// The place of this message's kind in [`Self::KINDS`].
+    /// Index of this message's kind in [`Self::KINDS`].
     fn kind(&self) -> usize;
 
-    /// How many bytes it takes on a wire: one for its kind, eight for a number, a process or a time. None where
-    /// nobody has counted.
+    /// Size on the wire in bytes: one for the kind, eight for each number, process or time. `None` if the
+    /// size is not defined.
     fn bytes(&self) -> Option<u64> {
         None
     }
 
-    /// The Lamport time of the event that this message announces, where its sender has such a clock.
+    /// The Lamport time of the event that this message announces, if its sender has such a clock.
     fn stamp(&self) -> Option<u64> {
         None
     }
 
-    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
-    /// explores states may lower all of them together, so that states come again.
+    /// Visits every number of which only differences to other numbers matter, such as a count of all hops so far. A
+    /// state explorer may lower all of them by the same amount, so that equivalent states become equal.
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let _ = visit;
     }
 
-    /// The same with every process that it names called by another name; see [`crate::Process::renamed`].
+    /// The same message with every process that it names renamed; see [`crate::Process::renamed`].
     fn renamed(&self, name: &dyn Fn(crate::ProcessId) -> crate::ProcessId) -> Option<Self> {
         let _ = name;
         None
     }
 
-    /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
-    /// many lies; where there are two things to say, an odd one is the other, and one from [`UNCONDITIONAL_LIE`] on is said
-    /// whatever the truth. A message without contents has nothing to
-    /// lie about.
+    /// A message of the same kind with false contents, as a Byzantine process would send it. `choice` selects one of
+    /// many lies. If there are two possible contents, an odd choice selects the other one. From [`UNCONDITIONAL_LIE`]
+    /// on, the lie does not depend on the true contents. A message without contents is returned unchanged.
     #[must_use]
     fn forged(&self, choice: u64) -> Self {
         let _ = choice;
@@ -50,7 +49,7 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     }
 }
 
-/// The message of those who have nothing to say to each other.
+/// The message type of processes that send no messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoMessage {}
@@ -63,73 +62,73 @@ impl Message for NoMessage {
     }
 }
 
-/// A kind of message: the paper's name for it, and the layer that speaks it.
+/// A kind of message: the paper's name for it, and the layer that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
-    /// Which layer's traffic it is.
+    /// The layer that sends messages of this kind.
     pub layer: Layer,
-    /// The paper's name, in capitals: `REQUEST`.
+    /// The paper's name in capitals, such as `REQUEST`.
     pub name: &'static str,
 }
 
 impl Kind {
-    /// A kind of a mutual exclusion algorithm.
+    /// A kind of message of a mutual exclusion algorithm.
     pub const fn mutex(name: &'static str) -> Self {
         Self { layer: Layer::Mutex, name }
     }
 
-    /// A kind by which processes agree on who has failed.
+    /// A kind of message by which processes agree on which processes have failed.
     pub const fn view(name: &'static str) -> Self {
         Self { layer: Layer::View, name }
     }
 
-    /// A kind of a multicast.
+    /// A kind of message of a multicast.
     pub const fn multicast(name: &'static str) -> Self {
         Self { layer: Layer::Multicast, name }
     }
 
-    /// A kind of an election.
+    /// A kind of message of an election.
     pub const fn election(name: &'static str) -> Self {
         Self { layer: Layer::Election, name }
     }
 
-    /// A kind of an agreement.
+    /// A kind of message of an agreement.
     pub const fn agreement(name: &'static str) -> Self {
         Self { layer: Layer::Agreement, name }
     }
 
-    /// A kind by which clocks are set.
+    /// A kind of message by which clocks are synchronised.
     pub const fn clock(name: &'static str) -> Self {
         Self { layer: Layer::Clock, name }
     }
 
-    /// A kind of a failure detector.
+    /// A kind of message of a failure detector.
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
     }
 }
 
-/// The problem that an algorithm solves, and so the layer it forms in a stack.
+/// The problem that an algorithm solves, and thereby its layer in a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
-    /// Mutual exclusion.
+    /// Mutual exclusion between processes.
     Mutex,
-    /// Agreement on who has failed.
+    /// Agreement on which processes have failed.
     View,
-    /// Election of a leader.
+    /// Election of a leader among the processes.
     Election,
-    /// Agreement on a value.
+    /// Agreement on a value or on a vector of values.
     Agreement,
-    /// Multicast.
+    /// Delivery of messages to a group of processes.
     Multicast,
-    /// Failure detection.
+    /// Detection of failed processes.
     Detector,
-    /// Synchronisation of clocks.
+    /// Synchronisation of physical clocks.
     Clock,
 }
 
 impl Layer {
-    /// The one-word name under which its messages are counted.
+    /// The one-word name under which messages of this layer are counted.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
@@ -142,7 +141,7 @@ impl Layer {
         }
     }
 
-    /// The family of algorithms that solve it, in words.
+    /// The name of the family of algorithms that solve this problem.
     pub const fn family(self) -> &'static str {
         match self {
             Self::Mutex => "mutual exclusion",

@@ -1,7 +1,7 @@
-//! Multicast: what a user asks and hears, whatever the algorithm.
+//! Multicast: the commands and outputs that all multicast algorithms share.
 //!
-//! A message is known by its sender and its number. It may have a body, which a layer above uses: a stamp to put
-//! messages in order by, or a value to agree on.
+//! A message is identified by its sender and its number. It may have a body, which a layer above uses: a stamp by which
+//! messages are ordered, or a value to agree on.
 
 use core::fmt::{self, Debug};
 use core::hash::Hash;
@@ -9,38 +9,38 @@ use core::mem::size_of;
 
 use crate::{Process, ProcessId, ProcessSet};
 
-/// What the user of a multicast asks of its process.
+/// A command of the user to a process that multicasts.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Command<B = ()> {
-    /// Deliver this message to each of them.
+    /// Deliver this message to each member of a group.
     Multicast {
-        /// Its number; those of one sender rise.
+        /// The number of the message. Numbers of one sender increase.
         id: u64,
-        /// For whom it is.
+        /// The group of recipients.
         to: Group,
-        /// What it says.
+        /// The content of the message.
         body: B,
     },
 }
 
-/// What a message may say.
+/// Bounds on the body of a message.
 pub trait Body: Clone + Eq + Hash + Debug + Send + Sync {}
 
 impl<B: Clone + Eq + Hash + Debug + Send + Sync> Body for B {}
 
-/// For whom a message is.
+/// The group of recipients of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Group {
-    /// Everybody, the sender included.
+    /// All processes, including the sender.
     #[default]
     All,
-    /// These; the sender need not be one of them.
+    /// The members of this set, which need not include the sender.
     Only(ProcessSet),
 }
 
 impl Group {
-    /// Whether the message is for this process.
+    /// Returns `true` if the process is a member of the group.
     pub fn contains(&self, process: ProcessId) -> bool {
         match self {
             Self::All => true,
@@ -48,7 +48,7 @@ impl Group {
         }
     }
 
-    /// The members among n processes.
+    /// The members of the group among n processes.
     pub fn members(&self, n: usize) -> ProcessSet {
         match self {
             Self::All => ProcessSet::all(n),
@@ -56,7 +56,7 @@ impl Group {
         }
     }
 
-    /// How many members there are among n processes.
+    /// Number of members among n processes.
     pub fn size(&self, n: usize) -> usize {
         match self {
             Self::All => n,
@@ -65,21 +65,21 @@ impl Group {
     }
 }
 
-/// What a multicast tells its user.
+/// An output of a multicast algorithm to its user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output<B = ()> {
-    /// A message has arrived for good.
+    /// A message is delivered. A delivery is final.
     Delivered {
-        /// Whose it is.
+        /// The sender of the message.
         origin: ProcessId,
-        /// Its number.
+        /// The number that the sender gave to the message.
         id: u64,
-        /// What it says.
+        /// The content of the message.
         body: B,
     },
 }
 
-/// Traces do not speak of a body where there is none.
+/// Omits an empty body, to keep traces short.
 impl<B: Debug> Debug for Command<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Multicast { id, to, body } = self;
@@ -104,23 +104,23 @@ impl<B: Debug> Debug for Output<B> {
     }
 }
 
-/// A command that makes no sense now. Nothing has changed.
+/// A command that is invalid in the present state. The state has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Misuse {
-    /// A number that is not higher than the last.
+    /// The number is not greater than the last number of this process.
     #[error("this process has multicast message {0} already, or a later one")]
     NumberUsed(u64),
-    /// A group that is not everybody, which the algorithm cannot do.
+    /// The algorithm delivers only to all processes, not to a smaller group.
     #[error("this multicast is for everybody, not for a group")]
     EverybodyOnly,
 }
 
-/// The last number that a user has given to a message: the next one must be higher.
+/// The last number that the user has given to a message. The next one must be greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LastNumber(Option<u64>);
 
 impl LastNumber {
-    /// Takes a number, or refuses one that is not higher than the last.
+    /// Records a number. Fails if it is not greater than the last number.
     pub fn take(&mut self, id: u64) -> Result<(), Misuse> {
         if self.0.is_some_and(|last| id <= last) {
             return Err(Misuse::NumberUsed(id));
@@ -130,7 +130,7 @@ impl LastNumber {
     }
 }
 
-/// A process that multicasts.
+/// A process that runs a multicast algorithm.
 pub trait Multicast<B: Body = ()>:
     Process<Command = Command<B>, Output = Output<B>, Misuse = Misuse>
 {

@@ -1,44 +1,45 @@
-//! Mutual exclusion: what a user asks and hears, whatever the algorithm.
+//! Mutual exclusion: the commands and outputs that all mutex algorithms share.
 
 use crate::{Process, ProcessId, ProcessSet};
 
-/// What the user of a mutex asks of its process.
+/// A command of the user to a process that takes part in mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Let me into the critical section when it is my turn.
+    /// Request to enter the critical section.
     Acquire,
-    /// I have left the critical section.
+    /// Leave the critical section.
     Release,
 }
 
-/// What a mutex tells its user.
+/// An output of a mutex algorithm to its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
-    /// You are inside; everyone else is outside.
+    /// The user has entered the critical section. Every other process is outside.
     Entered,
-    /// No quorum is left alive: the request is given up.
+    /// The process has given up the request because no quorum is alive.
     NoQuorum,
-    /// You were inside and are no longer: others may be. Your process went down, or its lease has ended.
+    /// The user was inside and is not any more, so another process may be inside. Its process went down
+    /// or its lease expired.
     Expelled,
 }
 
-/// A command that makes no sense now. Nothing has changed.
+/// A command that is invalid in the present state. The state has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Misuse {
-    /// Acquire while waiting or inside.
+    /// `Acquire` while the process waits or is inside.
     #[error("this process has already asked to enter")]
     AlreadyAsked,
-    /// Release while not inside.
+    /// `Release` while the process is not inside.
     #[error("this process is not inside the critical section")]
     NotInside,
 }
 
-/// A process that is a mutex.
+/// A process that runs a mutual exclusion algorithm.
 pub trait Mutex: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> Mutex for P {}
 
-/// The voters among n processes where only some vote: the last three, or all if there are fewer.
+/// The voters among n processes in algorithms where only some vote: the last three, or all if there are fewer.
 pub fn voters(n: usize) -> ProcessSet {
     ProcessId::all(n).skip(n.saturating_sub(3)).collect()
 }

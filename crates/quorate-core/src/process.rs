@@ -1,4 +1,4 @@
-//! The one trait: a process is told things and answers with effects, nothing else.
+//! The central trait: a process receives inputs and responds with effects, nothing else.
 
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
@@ -7,82 +7,83 @@ use crate::{Belief, Effects, Message, ProcessId, ProcessSet};
 
 /// A process of a distributed algorithm, as a pure state machine.
 ///
-/// A driver tells it what happens through the `on_*` methods; whatever it wants from the world it
-/// puts into `out`. Two equal processes told the same things do the same things, which is what lets
-/// one value be simulated, explored exhaustively and run over sockets.
+/// A driver passes inputs to the `on_*` methods. The process writes its requests to the outside world into `out`. Two
+/// equal processes with the same inputs behave in the same way. This is why one value can be simulated, explored
+/// exhaustively and run over sockets.
 ///
-/// A message never makes a process fail: the unexpected is ignored, and said so with
-/// [`Effects::ignored`].
+/// A message never makes a process fail. Unexpected messages are ignored and reported with [`Effects::ignored`].
 pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
-    /// What its user may ask.
+    /// The commands of its user.
     type Command: Clone + Eq + Hash + Debug + Send + Sync;
-    /// What it says to other processes.
+    /// The messages that it exchanges with other processes.
     type Message: Message;
-    /// The names of its timers; [`core::convert::Infallible`] if it has none.
+    /// The identifiers of its timers; [`core::convert::Infallible`] if it has none.
     type Timer: Clone + Eq + Hash + Debug + Send + Sync;
-    /// What it tells its user.
+    /// The outputs to its user.
     type Output: Clone + Eq + Hash + Debug + Send + Sync;
-    /// Why a command may be refused.
+    /// The reasons for which a command is refused.
     type Misuse: Debug + Display;
 
-    /// It starts, or starts again having forgotten everything.
+    /// Handles the first start, or a restart after which the process has forgotten everything.
     fn on_start(&mut self, out: &mut Effects<Self>) {
         let _ = out;
     }
 
-    /// Its user asks something. An error means that nothing has changed.
+    /// Handles a command of the user. After an error the state is unchanged.
     fn on_command(
         &mut self,
         command: Self::Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Self::Misuse>;
 
-    /// A message has arrived.
+    /// Handles a message from another process.
     fn on_message(&mut self, from: ProcessId, message: Self::Message, out: &mut Effects<Self>);
 
-    /// A timer that it had set has run out.
+    /// Handles the expiry of a timer that the process has set.
     fn on_timer(&mut self, timer: Self::Timer, out: &mut Effects<Self>) {
         let _ = (timer, out);
     }
 
-    /// The failure detector has changed its mind.
+    /// Handles a change of the failure detector's belief.
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
         let _ = (belief, out);
     }
 
-    /// A synchronous round is over, and it had asked to be told (see [`Effects::await_round`]): all
-    /// that was sent to it in that round has arrived.
+    /// Handles the end of a synchronous round that the process awaits (see [`Effects::await_round`]). All messages that
+    /// were sent to it in that round have arrived.
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
         let _ = (round, out);
     }
 
-    /// It is back after a crash and remembers everything, but its timers are gone and so are the
-    /// messages that arrived meanwhile. Its detector tells it again whom it believes to have crashed.
+    /// Handles a recovery from a crash. The process remembers everything, but its timers and the messages that arrived
+    /// meanwhile are lost. Its detector reports again which processes it suspects.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         let _ = out;
     }
 
-    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
-    /// explores states may lower all of them together, so that states come again.
+    /// Visits every number of which only differences to other numbers matter, such as a count of all hops so far. A
+    /// state explorer may lower all of them by the same amount, so that equivalent states become equal.
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let _ = visit;
     }
-    /// The same with every process that it names called by another name: whoever explores states may take two worlds for
-    /// one that differ only in who is who. None where names mean something, such as which of two requests goes first.
+    /// The same process with every process that it names renamed. A state explorer may treat two worlds as one if they
+    /// differ only by a permutation of the processes. `None` if the order of process ids matters, for instance as a
+    /// tie-breaker between two requests.
     fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
         let _ = name;
         None
     }
 
-    /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
-    /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
-    /// is the other. See [`Message::forged`].
+    /// The message that this process sends instead of `message` if it is Byzantine. Only this process can make such a
+    /// lie, because it has secrets such as a signing key. `choice` selects one of many lies. If there are two possible
+    /// contents, an odd choice selects the other one. See [`Message::forged`].
     #[must_use]
     fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
         message.forged(choice)
     }
 
-    /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
+    /// The processes for which it waits now, to enter or to get its vote back. It only explains hangs; no
+    /// driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()
     }

@@ -1,8 +1,8 @@
-//! Who: the identifier of a process.
+//! The identifier of a process.
 
 use core::fmt;
 
-/// A process, numbered from 0 to n - 1.
+/// The identifier of a process, a number from 0 to n - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessId(u32);
@@ -13,17 +13,17 @@ impl ProcessId {
         Self(number)
     }
 
-    /// The process at this place of an array of processes.
+    /// The process at this index of an array of processes.
     pub fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("a world has at most 2^32 processes"))
     }
 
-    /// Its place in an array of processes.
+    /// Index of the process in an array of processes.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Its number.
+    /// The number of the process.
     pub const fn number(self) -> u32 {
         self.0
     }

@@ -8,14 +8,14 @@ use crate::words::{BITS, Words};
 
 /// A set of processes. Iteration is in ascending order on every machine, so replays are identical.
 ///
-/// Equal sets are equal whatever way they came about, and an empty set of a large world costs nothing.
+/// Sets with the same members are equal, whatever their history. An empty set of a large world costs nothing.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessSet {
     words: Words,
 }
 
 impl ProcessSet {
-    /// The empty set.
+    /// Creates an empty set.
     #[inline]
     pub const fn new() -> Self {
         Self { words: Words::EMPTY }
@@ -26,33 +26,33 @@ impl ProcessSet {
         Self { words: Words::ones(n) }
     }
 
-    /// Everyone of a world of n processes but this one.
+    /// All of n processes except this one.
     pub fn others(n: usize, this: ProcessId) -> Self {
         let mut set = Self::all(n);
         set.remove(this);
         set
     }
 
-    /// The set as words of 64 processes each, for a wire.
+    /// The set as words of 64 bits each, for serialisation.
     #[cfg(feature = "serde")]
     pub(crate) fn words(&self) -> &[u64] {
         self.words.trimmed()
     }
 
-    /// The set of these words.
+    /// Creates a set from its words.
     #[cfg(feature = "serde")]
     pub(crate) fn from_words(words: &[u64]) -> Self {
         Self { words: Words::new(words) }
     }
 
-    /// Adds a process; tells whether it was new.
+    /// Adds a process. Returns `true` if it was not a member before.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = word_and_bit(process);
         self.words.set(word, bit)
     }
 
-    /// Takes a process out; tells whether it was in.
+    /// Removes a process. Returns `true` if it was a member.
     #[inline]
     pub fn remove(&mut self, process: ProcessId) -> bool {
         let (word, bit) = word_and_bit(process);
@@ -65,38 +65,38 @@ impl ProcessSet {
         was_in
     }
 
-    /// Whether the process is a member.
+    /// Returns `true` if the process is a member.
     #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
         let (word, bit) = word_and_bit(process);
         self.words.get(word) & bit != 0
     }
 
-    /// How many members there are.
+    /// Number of members of the set.
     #[inline]
     pub fn len(&self) -> usize {
         self.words.count()
     }
 
-    /// Whether there is no member.
+    /// Returns `true` if the set has no members.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Takes all members out, keeping the memory.
+    /// Removes all members and keeps the allocated memory.
     #[inline]
     pub fn clear(&mut self) {
         self.words.clear();
     }
 
-    /// The smallest member.
+    /// The smallest member, if any.
     #[inline]
     pub fn first(&self) -> Option<ProcessId> {
         self.iter().next()
     }
 
-    /// The greatest member.
+    /// The greatest member, if any.
     #[inline]
     pub fn last(&self) -> Option<ProcessId> {
         let words = self.words.trimmed();
@@ -104,7 +104,7 @@ impl ProcessSet {
         Some(ProcessId::from_index((words.len() - 1) * BITS + high))
     }
 
-    /// The smallest process from this one on that is not a member.
+    /// The smallest process that is not a member and not less than `from`.
     pub fn next_absent(&self, from: ProcessId) -> ProcessId {
         let (first, bit) = word_and_bit(from);
         let words = self.words.as_slice();
@@ -119,19 +119,19 @@ impl ProcessSet {
         from.max(ProcessId::from_index(words.len() * BITS))
     }
 
-    /// The members in ascending order.
+    /// Iterates over the members in ascending order.
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter { words: self.words.as_slice(), next_word: 0, rest: 0 }
     }
 
-    /// Whether every member is one of `other`'s.
+    /// Returns `true` if every member is also a member of `other`.
     #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
         self.words.is_subset(&other.words)
     }
 
-    /// Whether the two have no member in common.
+    /// Returns `true` if the two sets have no member in common.
     #[inline]
     pub fn is_disjoint(&self, other: &Self) -> bool {
         self.words.is_disjoint(&other.words)
@@ -143,13 +143,13 @@ impl ProcessSet {
         self.words.unite(&other.words);
     }
 
-    /// Keeps only members of `other`.
+    /// Removes all processes that are not members of `other`.
     #[inline]
     pub fn intersect_with(&mut self, other: &Self) {
         self.words.intersect(&other.words);
     }
 
-    /// Takes all members of `other` out.
+    /// Removes all members of `other`.
     #[inline]
     pub fn subtract(&mut self, other: &Self) {
         self.words.subtract(&other.words);
@@ -232,7 +232,7 @@ impl<'a> IntoIterator for &'a ProcessSet {
     }
 }
 
-/// The members of a [`ProcessSet`] in ascending order.
+/// Iterator over the members of a [`ProcessSet`] in ascending order.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     words: &'a [u64],
@@ -254,7 +254,7 @@ impl Iterator for Iter<'_> {
     }
 }
 
-/// `{0, 3, 5}`.
+/// Formats the set as `{0, 3, 5}`.
 impl fmt::Display for ProcessSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter().map(ProcessId::number)).finish()
@@ -295,7 +295,7 @@ mod tests {
         hasher.finish()
     }
 
-    /// The same set after it was large: its words are where those of a large set are.
+    /// The same set after it was large, so that its words are on the heap.
     fn shrunk(mut set: ProcessSet) -> ProcessSet {
         set.insert(ProcessId::new(5000));
         set.remove(ProcessId::new(5000));

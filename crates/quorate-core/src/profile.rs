@@ -1,43 +1,43 @@
-//! What an algorithm says of itself: what it takes for granted, promises and costs.
+//! Profile of an algorithm: its assumptions, guarantees and costs.
 
 use core::fmt;
 use core::ops::RangeInclusive;
 
 use crate::Layer;
 
-/// An algorithm's own statement, the same for every driver and every view.
+/// The declared properties of an algorithm, the same for every driver and every view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name on the command line.
+    /// The name of the algorithm on the command line.
     pub name: &'static str,
-    /// The problem it solves.
+    /// The problem that the algorithm solves.
     pub layer: Layer,
-    /// One line: how it works.
+    /// A one-line description of how it works.
     pub summary: &'static str,
-    /// Where it was published.
+    /// The publication that describes the algorithm.
     pub source: &'static str,
-    /// If it is kept to be seen breaking: what breaks and why.
+    /// For a deliberately broken algorithm: the property that it violates, and the reason.
     pub specimen: Option<Specimen>,
-    /// What it takes for granted.
+    /// The assumptions under which the guarantees hold.
     pub assumes: &'static [Assumption],
-    /// What it promises while that holds. A specimen's are claims.
+    /// The properties that hold under the assumptions. For a specimen they are only claims.
     pub guarantees: &'static [Property],
-    /// What an entry, an election or a decision costs, in words.
+    /// The cost of an entry, an election or a decision, in words.
     pub cost: &'static str,
-    /// Whether its processes go on exchanging messages when nobody wants anything.
+    /// Whether its processes keep exchanging messages while there are no requests.
     pub never_quiescent: bool,
 }
 
-/// A broken algorithm kept to be seen breaking. No service may run one.
+/// A broken algorithm that is kept as a demonstration. No service may run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specimen {
     /// The property that does not hold.
     pub breaks: Property,
-    /// Why not.
+    /// The reason why the property does not hold.
     pub why: &'static str,
 }
 
-/// Something that an algorithm takes for granted.
+/// An assumption of an algorithm about its environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assumption {
     /// No message is lost.
@@ -50,41 +50,41 @@ pub enum Assumption {
     NoCrash,
     /// The process that serves the others does not crash.
     ServerUp,
-    /// A process that has crashed stays away.
+    /// A crashed process never recovers.
     CrashStop,
-    /// A process that comes back remembers that it was away.
+    /// A process that recovers remembers that it was down.
     Memory,
-    /// The failure detector suspects exactly the crashed, sooner or later.
+    /// The failure detector eventually suspects every crashed process and never suspects a live one.
     PerfectDetector,
-    /// The failure detector suspects every crashed process sooner or later, and from some moment on leaves somebody
-    /// live alone.
+    /// The failure detector eventually suspects every crashed process. From some moment on there is a live process that
+    /// it does not suspect.
     EventualDetector,
-    /// Delays, steps and clocks keep within known bounds.
+    /// Delays, steps and clocks stay within known bounds.
     Synchrony,
-    /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
+    /// From some moment on, delays, steps and clocks stay within bounds. Neither the moment nor the bounds need be known.
     EventualSynchrony,
-    /// The clocks of those who serve the time are right.
+    /// The clocks of the time servers are correct.
     TrueServers,
-    /// No clock gains or loses more than is known.
+    /// The drift of every clock is within a known bound.
     BoundedDrift,
-    /// Of the servers whose answers are waited for, fewer than half lie.
+    /// Of the servers whose answers are awaited, fewer than half are Byzantine.
     HonestMajority,
-    /// In the end the voters of a quorum are up, where only some processes vote.
+    /// Eventually a quorum of voters is up, in algorithms where only some processes vote.
     QuorumUp,
     /// Every process follows the algorithm.
     Honesty,
-    /// No more processes crash than the algorithm is built to bear.
+    /// At most as many processes crash as the algorithm tolerates.
     FewCrashes,
-    /// No more processes crash or lie than the algorithm is built to bear.
+    /// At most as many processes crash or are Byzantine as the algorithm tolerates.
     FewFaults,
-    /// Fewer than a third of the processes are to be borne as faulty: n > 3m.
+    /// The algorithm must tolerate fewer than a third of the processes as faulty: n > 3m.
     LessThanAThird,
-    /// Fewer than half of the processes are to be borne as crashed: n > 2f.
+    /// The algorithm must tolerate fewer than half of the processes as crashed: n > 2f.
     LessThanAHalf,
 }
 
 impl Assumption {
-    /// Every assumption there is.
+    /// All assumptions, in the order of their declaration.
     pub const ALL: [Self; 20] = [
         Self::NoLoss,
         Self::NoDuplication,
@@ -108,7 +108,7 @@ impl Assumption {
         Self::LessThanAHalf,
     ];
 
-    /// A short name for programs.
+    /// A short machine-readable name.
     pub const fn id(self) -> &'static str {
         match self {
             Self::NoLoss => "no-loss",
@@ -165,53 +165,53 @@ impl Assumption {
     }
 }
 
-/// Something that can be watched to hold, or seen to break.
+/// A property that a monitor can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Property {
-    /// Logical clocks, in whatever family uses them.
+    /// Logical clocks, in any family that uses them.
     ClockCondition,
-    /// Mutual exclusion, safety.
+    /// Safety of mutual exclusion.
     ME1,
-    /// Mutual exclusion, liveness.
+    /// Liveness of mutual exclusion.
     ME2,
-    /// Mutual exclusion, order.
+    /// Order of entries in mutual exclusion.
     ME3,
-    /// Election, safety.
+    /// Safety of an election.
     E1,
-    /// Election, liveness.
+    /// Liveness of an election.
     E2,
-    /// Agreement, safety: one decision.
+    /// Safety of an agreement: there is one decision.
     Agreement,
-    /// Agreement, safety: no invention.
+    /// Safety of an agreement: a decision is not invented.
     Validity,
-    /// Agreement, liveness.
+    /// Liveness of an agreement: every correct process decides.
     Termination,
-    /// Multicast, validity.
+    /// Validity of a multicast: messages of live senders are delivered.
     DeliveryValidity,
-    /// Multicast, integrity.
+    /// Integrity of a multicast: no duplicates and no invented messages.
     DeliveryIntegrity,
-    /// Multicast, agreement.
+    /// Agreement of a multicast: all live members deliver the same messages.
     DeliveryAgreement,
-    /// Multicast, order of one sender.
+    /// Multicast in the order of each sender.
     FifoOrder,
-    /// Multicast, happened-before order.
+    /// Multicast in happened-before order.
     CausalOrder,
-    /// Multicast, one order for all.
+    /// Multicast in one order for all members.
     TotalOrder,
-    /// Failure detection, completeness.
+    /// Completeness of a failure detector.
     Completeness,
-    /// Failure detection, accuracy.
+    /// Accuracy of a failure detector.
     Accuracy,
-    /// Failure detection, accuracy from some moment on.
+    /// Accuracy of a failure detector from some moment on.
     EventualAccuracy,
-    /// Clocks, truth.
+    /// Deviation of a clock from the true time is within its declared bound.
     ClockError,
-    /// Clocks, agreement.
+    /// Deviation between clocks that were synchronised together is within the promised bound.
     ClockPrecision,
 }
 
 impl Property {
-    /// Every property there is, family by family.
+    /// All properties, ordered by family.
     pub const ALL: [Self; 20] = [
         Self::ME1,
         Self::ME2,
@@ -235,13 +235,13 @@ impl Property {
         Self::ClockCondition,
     ];
 
-    /// The properties of one family, and those of any.
+    /// The properties of one family, and the properties of no particular family.
     pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
         let of_it = move |property: &Self| property.layer().is_none_or(|own| own == layer);
         Self::ALL.into_iter().filter(of_it)
     }
 
-    /// The family that it is a property of, if it is one of a single family.
+    /// The family to which the property belongs. `None` if it applies to several families.
     pub const fn layer(self) -> Option<Layer> {
         Some(match self {
             Self::ClockCondition => return None,
@@ -259,7 +259,7 @@ impl Property {
         })
     }
 
-    /// Its name in the literature.
+    /// The name of the property in the literature.
     pub const fn id(self) -> &'static str {
         match self {
             Self::ClockCondition => "clock-condition",
@@ -322,31 +322,31 @@ impl fmt::Display for Property {
     }
 }
 
-/// What an algorithm promises to cost in one particular world: per entry of a mutex, per
-/// multicast, per election, per agreement, per round of a detector.
+/// The promised cost of an algorithm in one particular world: per entry of a mutex, per multicast, per election, per
+/// agreement, or per round of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The paper's formula for messages: `2(n - 1)`.
+    /// The paper's formula for the number of messages, such as `2(n - 1)`.
     pub formula: &'static str,
-    /// What the formula gives here; a range where the formula has one.
+    /// The value of the formula in this world, or its range.
     pub messages: RangeInclusive<u64>,
-    /// From request to entry with the section free, or from multicast to delivery, in message delays.
+    /// Time from request to entry into a free section, or from multicast to delivery, in message delays.
     pub client_delay: RangeInclusive<u64>,
-    /// From exit to the next entry, in message delays.
+    /// Time from an exit to the next entry, in message delays.
     pub synchronisation_delay: RangeInclusive<u64>,
-    /// From a crash to when everybody knows of it, in rounds of a detector.
+    /// Time from a crash until every process knows of it, in rounds of a detector.
     pub detection_rounds: Option<u64>,
-    /// How many messages are under way or remembered at once, where that is known beforehand.
+    /// Maximum number of messages in transit or stored at the same time, if it is known beforehand.
     pub stored_messages_max: Option<u64>,
 }
 
 impl Cost {
-    /// Exactly so many messages per entry.
+    /// Exactly this number of messages per entry.
     pub fn exact(formula: &'static str, messages: u64) -> Self {
         Self::between(formula, messages, messages)
     }
 
-    /// So many messages per entry at least, and so many at most.
+    /// At least `least` and at most `most` messages per entry.
     pub fn between(formula: &'static str, least: u64, most: u64) -> Self {
         Self {
             formula,
@@ -358,7 +358,7 @@ impl Cost {
         }
     }
 
-    /// With these delays into a free section and from the holder to its successor.
+    /// Sets the delay into a free section and the delay from a holder to its successor.
     #[must_use]
     pub fn with_delays(
         self,
@@ -368,19 +368,19 @@ impl Cost {
         Self { client_delay: client, synchronisation_delay: synchronisation, ..self }
     }
 
-    /// With everybody told of a crash after so many rounds.
+    /// Sets the number of rounds until every process knows of a crash.
     #[must_use]
     pub fn with_detection(self, rounds: u64) -> Self {
         Self { detection_rounds: Some(rounds), ..self }
     }
 
-    /// With so many messages under way or remembered at once.
+    /// Sets the maximum number of messages in transit or stored at the same time.
     #[must_use]
     pub fn with_stored_messages_max(self, messages: u64) -> Self {
         Self { stored_messages_max: Some(messages), ..self }
     }
 
-    /// A single process has nobody to wait for.
+    /// Removes all delays if there is a single process, because it waits for no other.
     #[must_use]
     pub fn without_delays_if_single(self, n: usize) -> Self {
         if n == 1 { self.with_delays(0..=0, 0..=0) } else { self }

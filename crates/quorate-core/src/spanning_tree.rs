@@ -1,26 +1,26 @@
-//! Spanning trees over the processes, for algorithms that talk along one.
+//! Spanning trees over the processes, for algorithms that communicate along a tree.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::ProcessId;
 
-/// A tree over the processes 0 to n - 1, seen as rooted at process 0.
+/// A tree over the processes 0 to n - 1, rooted at process 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SpanningTree {
-    /// 0 - 1 - 2 - .. - n - 1.
+    /// The path 0 - 1 - 2 - .. - n - 1.
     Chain,
-    /// Everyone is a neighbour of 0.
+    /// Every process is a neighbour of process 0.
     Star,
-    /// In heap order: the children of i are 2i + 1 and 2i + 2.
+    /// A binary tree in heap order: the children of i are 2i + 1 and 2i + 2.
     #[default]
     Binary,
-    /// These edges.
+    /// A tree given by its edges.
     Edges(Vec<(ProcessId, ProcessId)>),
 }
 
 impl SpanningTree {
-    /// The neighbour of `process` in the direction of process 0; the root itself for the root.
+    /// The neighbour of `process` in the direction of process 0. For process 0 it is process 0 itself.
     pub fn towards_root(&self, n: usize, process: ProcessId) -> ProcessId {
         let index = process.index();
         match self {
@@ -32,7 +32,7 @@ impl SpanningTree {
         }
     }
 
-    /// Whether it is a tree over exactly the processes 0 to n - 1; why not, if not.
+    /// Checks that it is a tree over exactly the processes 0 to n - 1. Returns the reason if it is not.
     pub fn check(&self, n: usize) -> Result<(), &'static str> {
         let Self::Edges(edges) = self else { return Ok(()) };
         if edges.iter().any(|(a, b)| a.index() >= n || b.index() >= n) {
@@ -45,7 +45,7 @@ impl SpanningTree {
         if reached + 1 == n { Ok(()) } else { Err("the edges do not connect all processes") }
     }
 
-    /// The number of edges on its longest path.
+    /// Number of edges on the longest path of the tree.
     pub fn longest_path(&self, n: usize) -> usize {
         let farthest = |from: usize, neighbours: &[Vec<usize>]| {
             let depths = depths(from, neighbours);
@@ -61,7 +61,7 @@ impl SpanningTree {
         farthest(end, &neighbours).0
     }
 
-    /// The number of edges between two processes.
+    /// Number of edges between two processes.
     pub fn distance(&self, n: usize, one: ProcessId, other: ProcessId) -> usize {
         let path = |from: ProcessId| -> Vec<ProcessId> {
             let above = |here: &ProcessId| (here.index() > 0).then(|| self.towards_root(n, *here));

@@ -1,9 +1,9 @@
-//! Composition: a process over a process is a process.
+//! Composition: a process on top of a process is a process.
 //!
-//! A mutex over a failure detector, a multicast under an agreement: each layer has its own messages
-//! and timers and knows nothing of its neighbour's insides. What the lower layer puts out, the
-//! upper one is told; what the upper one puts out goes to the user or, where [`UpperLayer::route`] says so,
-//! down as a command. Every message stays marked with its layer and is counted there.
+//! Examples are a mutex over a failure detector, or an agreement over a multicast. Each layer has its own messages and
+//! timers and does not depend on the internals of the other layer. The upper layer receives the outputs of the lower
+//! one. Outputs of the upper layer go to the user or, if [`UpperLayer::route`] decides so, down as a command. Every
+//! message stays marked with its layer and is counted there.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -11,28 +11,28 @@ use core::hash::Hash;
 use crate::detector::Detector;
 use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
 
-/// A process that can stand over another.
+/// A process that can run on top of another process.
 pub trait UpperLayer<L: Process>: Process {
-    /// What the two together tell their user: the upper layer's outputs, without those that go down.
+    /// The outputs of the whole stack to its user: the upper layer's outputs, without those that are routed down.
     type Up: Clone + Eq + Hash + Debug + Send + Sync;
 
-    /// The layer below has put something out.
+    /// Handles an output of the layer below.
     fn on_lower_output(&mut self, output: L::Output, out: &mut Effects<Self>);
 
-    /// Where an output goes: to the user, or down as a command.
+    /// Decides whether an output goes to the user, or down as a command.
     fn route(output: Self::Output) -> Route<Self::Up, L::Command>;
 }
 
-/// Where an output of an upper layer goes.
+/// The destination of an output of an upper layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route<O, C> {
-    /// To the user.
+    /// The output goes to the user.
     Up(O),
-    /// To the layer below, as a command.
+    /// The output goes to the layer below, as a command.
     Down(C),
 }
 
-/// Every process hears a detector below it the same way as it hears its driver's.
+/// Every process receives the beliefs of a detector below it in the same way as those of its driver's detector.
 impl<U: Process, D: Detector> UpperLayer<D> for U {
     type Up = U::Output;
 
@@ -50,13 +50,13 @@ impl<U: Process, D: Detector> UpperLayer<D> for U {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Layered<U, L> {
-    /// The upper layer's.
+    /// Belongs to the upper layer.
     Upper(U),
-    /// The lower layer's.
+    /// Belongs to the lower layer.
     Lower(L),
 }
 
-/// An upper process over a lower one.
+/// An upper process on top of a lower one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stack<U, L> {
     upper: U,
@@ -64,17 +64,17 @@ pub struct Stack<U, L> {
 }
 
 impl<U: UpperLayer<L>, L: Process> Stack<U, L> {
-    /// Puts one over the other.
+    /// Creates a stack of two processes.
     pub const fn new(upper: U, lower: L) -> Self {
         Self { upper, lower }
     }
 
-    /// The upper layer.
+    /// The upper layer of the stack.
     pub const fn upper(&self) -> &U {
         &self.upper
     }
 
-    /// The lower layer.
+    /// The lower layer of the stack.
     pub const fn lower(&self) -> &L {
         &self.lower
     }
@@ -101,7 +101,7 @@ impl<U: UpperLayer<L>, L: Process> Stack<U, L> {
         result
     }
 
-    /// Passes on what the upper layer wants. Out of line: it is the same whatever the layer was told.
+    /// Applies the effects of the upper layer. It is not inlined, because it is the same for every input of the layer.
     #[inline(never)]
     fn apply_upper_effects(&mut self, effects: Effects<U>, out: &mut Effects<Self>) {
         for effect in effects {
@@ -121,7 +121,7 @@ impl<U: UpperLayer<L>, L: Process> Stack<U, L> {
         }
     }
 
-    /// The same for the lower layer.
+    /// Applies the effects of the lower layer.
     #[inline(never)]
     fn apply_lower_effects(&mut self, effects: Effects<L>, out: &mut Effects<Self>) {
         for effect in effects {
@@ -184,7 +184,8 @@ impl<U: UpperLayer<L>, L: Process> Process for Stack<U, L> {
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        // A detector below says again whom it suspects, to one that already knows it was away.
+        // The upper layer recovers first. When the detector below reports its suspicions again, it already knows
+        // that it was down.
         self.with_upper(out, U::on_recovery);
         self.with_lower(out, L::on_recovery);
     }
@@ -233,15 +234,15 @@ impl<U: Message, L: Message> Message for Layered<U, L> {
     }
 }
 
-/// A stack with more kinds than this does not compile.
+/// Maximum number of kinds in a stack. A stack with more kinds does not compile.
 const KINDS_MAX: usize = 64;
 
-/// The kinds of two layers one after the other, joined by the compiler.
+/// The kinds of the upper layer followed by those of the lower layer, concatenated at compile time.
 struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
     const TABLE: [Kind; KINDS_MAX] = {
-        // A layer may have nothing to say; places that are not used are cut off below.
+        // A layer may have no kinds at all. Unused entries are cut off below.
         let mut table = [Kind::view(""); KINDS_MAX];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Suspects process 1 when its timer runs out.
+    /// Suspects process 1 when its timer fires.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Watcher;
 
@@ -318,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Repeats each word to its user and says goodbye to the crashed.
+    /// Outputs each word to its user and sends goodbye to crashed processes.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Talker;
 
@@ -345,7 +346,7 @@ mod tests {
         }
     }
 
-    /// A layer that is no detector: it adds an exclamation mark to what it is asked to shout.
+    /// A layer that is not a detector. It adds an exclamation mark to the command `hey`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Shouter;
 

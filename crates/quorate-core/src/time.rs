@@ -1,39 +1,39 @@
-//! When: integer time. The unit is the nanosecond; the zero is the start of the run.
+//! Integer time in nanoseconds since the start of the run.
 
 use core::fmt;
 use core::ops::{Add, Sub};
 
-/// A moment, in nanoseconds since the start.
+/// A point in time, in nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(pub u64);
 
-/// A length of time, in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span(pub u64);
 
-/// By how much one clock is ahead of another, in nanoseconds; less than zero if it is behind.
+/// Difference of one clock from another, in nanoseconds. Negative if the clock is behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Offset(pub i64);
 
-/// How fast a clock gains on the true time, in parts per billion; less than zero if it loses.
+/// Rate at which a clock gains on the true time, in parts per billion. Negative if it loses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift(pub i64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// A time later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// How long after `earlier` this is; nothing if it is not after.
+    /// The duration since `earlier`. Zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// By how much this is ahead of the other.
+    /// The difference of this time from the other. Positive if this time is ahead.
     pub fn ahead_of(self, other: Self) -> Offset {
         let ahead = i128::from(self.0) - i128::from(other.0);
         Offset(ahead.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
@@ -41,23 +41,23 @@ impl Time {
 }
 
 impl Offset {
-    /// No difference.
+    /// No difference between the clocks.
     pub const ZERO: Self = Self(0);
 
-    /// How large it is.
+    /// The absolute value of the difference.
     pub const fn size(self) -> Span {
         Span(self.0.unsigned_abs())
     }
 }
 
 impl Drift {
-    /// A right clock.
+    /// The drift of a perfect clock.
     pub const NONE: Self = Self(0);
-    /// One part: a clock that gained so much would run at twice its speed.
+    /// A drift of one: a clock with this drift runs at twice the speed of true time.
     pub const ONE: i64 = 1_000_000_000;
 
-    /// At most how much longer or shorter a stretch really is that a clock shows to be so long, if it gains or loses no
-    /// more than this. Such a clock does not show whole nanoseconds: there is room for one more.
+    /// Maximum error of a duration `shown` by a clock whose drift is at most this, in either direction. The clock is
+    /// only accurate to a nanosecond, so the result includes one more.
     pub fn uncertainty(self, shown: Span) -> Span {
         if self == Self::NONE {
             return Span::ZERO;
@@ -70,10 +70,10 @@ impl Drift {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
-    /// A span of so many milliseconds.
+    /// Creates a duration of this many milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
@@ -81,7 +81,7 @@ impl Span {
 
 impl Add<Span> for Time {
     type Output = Self;
-    /// Saturates: a timer further away than time itself never fires.
+    /// Saturates. A timer beyond the end of time never fires.
     fn add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
@@ -103,7 +103,7 @@ impl Add for Span {
 
 impl Add<Offset> for Time {
     type Output = Self;
-    /// Saturates at the ends of time.
+    /// Saturates at both ends of the range.
     fn add(self, offset: Offset) -> Self {
         Self(self.0.saturating_add_signed(offset.0))
     }
@@ -123,7 +123,7 @@ impl Sub for Offset {
     }
 }
 
-/// With its sign: `+250ms`, `-1s`, `0`.
+/// Formats with the sign: `+250ms`, `-1s`, `0`.
 impl fmt::Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = match self.0 {
@@ -135,7 +135,7 @@ impl fmt::Display for Offset {
     }
 }
 
-/// With its sign, in parts per million: `+50ppm`, `-0.5ppm`, `0ppm`.
+/// Formats with the sign, in parts per million: `+50ppm`, `-0.5ppm`, `0ppm`.
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = match self.0 {
@@ -156,7 +156,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// In the largest unit that leaves at least one whole, exactly: `1ms`, `2.5ms`, `1.000001s`.
+/// Formats exactly, in the largest unit in which the value is at least one: `1ms`, `2.5ms`, `1.000001s`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, usize, &str); 4] =

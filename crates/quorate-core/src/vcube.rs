@@ -1,43 +1,42 @@
 //! The VCube: a virtual hypercube that organises processes in clusters of doubling size.
 //!
-//! Source: Duarte, Bona and Ruoso, "VCube: A Provably Scalable Distributed Diagnosis Algorithm", ScalA 2014;
-//! Rodrigues, Arantes and Duarte, "An Autonomic Implementation of Reliable Broadcast Based on Dynamic Spanning
-//! Trees", EDCC 2014.
+//! Source: Duarte, Bona and Ruoso, "VCube: A Provably Scalable Distributed Diagnosis Algorithm", ScalA 2014; Rodrigues,
+//! Arantes and Duarte, "An Autonomic Implementation of Reliable Broadcast Based on Dynamic Spanning Trees", EDCC 2014.
 //!
-//! Cluster s of process i is c(i, s) = (i xor 2^(s-1), c(i xor 2^(s-1), 1), .., c(i xor 2^(s-1), s-1)). Written
-//! out, its k-th member is i xor (2^(s-1) + k): nothing has to be stored. Where n is no power of two, the
-//! identifiers from n on do not exist and are left out, as if they had failed for ever.
+//! Cluster s of process i is c(i, s) = (i xor 2^(s-1), c(i xor 2^(s-1), 1), .., c(i xor 2^(s-1), s-1)). In closed form,
+//! its k-th member is i xor (2^(s-1) + k), so nothing has to be stored. If n is not a power of two, the identifiers
+//! from n on do not exist and are skipped, as if these processes had failed forever.
 
 use crate::{ProcessId, ProcessSet};
 
-/// The topology over n processes.
+/// The VCube topology over n processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VCube {
     n: usize,
 }
 
 impl VCube {
-    /// Of n processes.
+    /// Creates the topology over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n }
     }
 
-    /// How many processes there are.
+    /// Number of processes in the topology.
     pub const fn processes(self) -> usize {
         self.n
     }
 
-    /// How many clusters each process sees: the logarithm of n to base 2, rounded up.
+    /// Number of clusters of each process: the base-2 logarithm of n, rounded up.
     pub const fn dimension(self) -> u32 {
         if self.n <= 1 { 0 } else { usize::BITS - (self.n - 1).leading_zeros() }
     }
 
-    /// The numbers of the clusters, from the smallest.
+    /// The numbers of the clusters, from the smallest cluster on.
     pub fn clusters(self) -> impl DoubleEndedIterator<Item = u32> {
         1..=self.dimension()
     }
 
-    /// The members of cluster `s` of process `i`, in the order in which they are asked.
+    /// The members of cluster `s` of process `i`, in the order in which the process tests them.
     pub fn cluster(self, i: ProcessId, s: u32) -> impl Iterator<Item = ProcessId> {
         let places = if s == 0 { 0..0 } else { 1usize << (s - 1)..1usize << s };
         places
@@ -46,12 +45,12 @@ impl VCube {
             .map(ProcessId::from_index)
     }
 
-    /// In which cluster of each other two different processes are.
+    /// The cluster of `i` that contains `j`. It is also the cluster of `j` that contains `i`. The two must differ.
     pub const fn cluster_of(self, i: ProcessId, j: ProcessId) -> u32 {
         u32::BITS - (i.number() ^ j.number()).leading_zeros()
     }
 
-    /// The first member of cluster `s` of process `i` that is not among the failed.
+    /// The first member of cluster `s` of process `i` that has not failed.
     pub fn first_live(self, i: ProcessId, s: u32, failed: &ProcessSet) -> Option<ProcessId> {
         let end = if s == 0 { 0 } else { 1usize << s };
         let mut place = end / 2;
@@ -68,10 +67,11 @@ impl VCube {
         None
     }
 
-    /// How many places from this one on have no existing member: the largest block that says so by itself.
+    /// A number of positions, starting at this one, without existing members: the largest aligned block for which
+    /// one comparison shows this.
     fn missing(self, member: usize, place: usize) -> usize {
         let mut block = 1;
-        // The members of an aligned block differ in their lowest bits only, and the least has none of them.
+        // Members of an aligned block differ only in their lowest bits, and these are all zero in the least member.
         while place.is_multiple_of(2 * block) && member & !(2 * block - 1) >= self.n {
             block *= 2;
         }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// The definition as it is written, for powers of two.
+    /// The recursive definition as published, for powers of two.
     fn by_recursion(i: usize, s: u32) -> Vec<usize> {
         let first = i ^ (1 << (s - 1));
         let mut cluster = Vec::from([first]);

@@ -1,33 +1,33 @@
-//! Vector clocks: happened-before, decided exactly.
+//! Vector clocks, which decide happened-before exactly.
 //!
-//! Source: Fidge, "Timestamps in Message-Passing Systems That Preserve the Partial Ordering", 1988;
-//! Mattern, "Virtual Time and Global States of Distributed Systems", 1989.
+//! Source: Fidge, "Timestamps in Message-Passing Systems That Preserve the Partial Ordering", 1988; Mattern, "Virtual
+//! Time and Global States of Distributed Systems", 1989.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::ProcessId;
 
-/// How many events of each process are known. Entries beyond the end are zero.
+/// Number of known events of each process. Entries beyond the end are zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VectorClock {
-    /// The last entry is never zero, so that equal knowledge is equal clocks.
+    /// The last entry is never zero, so that clocks with equal knowledge are equal.
     known: Vec<u64>,
 }
 
 impl VectorClock {
-    /// A clock that knows of nothing.
+    /// Creates a clock that knows no events.
     pub const fn new() -> Self {
         Self { known: Vec::new() }
     }
 
-    /// The counts, from process 0 on, for a wire.
+    /// The counts, starting with process 0, for serialisation.
     #[cfg(feature = "serde")]
     pub(crate) fn counts(&self) -> &[u64] {
         &self.known
     }
 
-    /// The clock of these counts.
+    /// Creates a clock from its counts.
     #[cfg(feature = "serde")]
     pub(crate) fn from_counts(mut known: Vec<u64>) -> Self {
         while known.last() == Some(&0) {
@@ -36,12 +36,12 @@ impl VectorClock {
         Self { known }
     }
 
-    /// How many events of the process are known.
+    /// Number of known events of the process.
     pub fn of(&self, process: ProcessId) -> u64 {
         self.known.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// One more event of the process itself.
+    /// Counts one more event of the process.
     pub fn tick(&mut self, process: ProcessId) {
         if process.index() >= self.known.len() {
             self.known.resize(process.index() + 1, 0);
@@ -49,7 +49,7 @@ impl VectorClock {
         self.known[process.index()] += 1;
     }
 
-    /// Learns all that `other` knows; tells whether anything was new.
+    /// Adds the knowledge of `other`. Returns `true` if anything was new.
     pub fn merge(&mut self, other: &Self) -> bool {
         if self.known.len() < other.known.len() {
             self.known.resize(other.known.len(), 0);
@@ -62,18 +62,18 @@ impl VectorClock {
         learned
     }
 
-    /// Whether everything known here is known there.
+    /// Returns `true` if `other` knows every event that this clock knows.
     pub fn is_within(&self, other: &Self) -> bool {
         self.known.len() <= other.known.len()
             && self.known.iter().zip(&other.known).all(|(mine, theirs)| mine <= theirs)
     }
 
-    /// Whether the event stamped with this clock happened before the one stamped with `other`.
+    /// Returns `true` if the event stamped with this clock happened before the event stamped with `other`.
     pub fn happened_before(&self, other: &Self) -> bool {
         self.partial_cmp(other) == Some(Ordering::Less)
     }
 
-    /// The entries above zero, by process.
+    /// The entries above zero with their processes.
     pub fn iter(&self) -> impl Iterator<Item = (ProcessId, u64)> {
         self.known
             .iter()
@@ -83,7 +83,7 @@ impl VectorClock {
     }
 }
 
-/// The partial order of knowledge; concurrent clocks have none.
+/// The partial order of knowledge. Concurrent clocks are not comparable.
 impl PartialOrd for VectorClock {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self.is_within(other), other.is_within(self)) {
@@ -100,13 +100,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A step of a random run: an event of a process, or a message from one to another.
+    /// Steps of a random run: an event of a process, or a message from one process to another.
     fn steps() -> impl Strategy<Value = Vec<(usize, usize)>> {
         proptest::collection::vec((0usize..4, 0usize..4), 0..24)
     }
 
     proptest! {
-        /// Against a naive twin that keeps, for every event, the set of events before it.
+        /// Compares with a naive model that keeps the set of earlier events for every event.
         #[test]
         fn clocks_decide_happened_before(steps in steps()) {
             use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! How sets and vector clocks are written for a wire: as their words, without what only fills up.
+//! Serialisation of process sets and vector clocks: as a list of words, without trailing zeros.
 
 use alloc::vec::Vec;
 

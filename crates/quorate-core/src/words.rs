@@ -1,32 +1,32 @@
-//! The words of a bit set: two in place, more on the heap.
+//! The words of a bit set: two are stored inline, more on the heap.
 //!
-//! Most sets have at most 128 members, and algorithms do little else than compare and join them: what is done with two
-//! words in place takes a few machine instructions. Beyond them the words are a vector.
+//! Most sets have at most 128 members, and algorithms mostly compare and combine them. With two inline words this takes
+//! a few machine instructions. Larger sets store their words in a vector.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::hash::{Hash, Hasher};
 
-/// As many words as a vector would take anyway.
+/// The inline words take no more space than a vector would.
 const INLINE_WORDS: usize = 2;
 
-/// How many bits a word has.
+/// Number of bits of a word.
 pub(crate) const BITS: usize = u64::BITS as usize;
 
-/// Words of 64 bits each. Equal are those that differ in zeros at the end only.
+/// Words of 64 bits each. Two values are equal if they differ only in trailing zeros.
 #[derive(Debug)]
 pub(crate) enum Words {
-    /// In place; there may be zeros at the end.
+    /// Stored inline, possibly with trailing zeros.
     Inline([u64; INLINE_WORDS]),
-    /// On the heap; the last one is not zero. Where few are left they stay there, and the memory is used again.
+    /// Stored on the heap; the last word is not zero. A set that shrinks stays on the heap and reuses the memory.
     Heap(Vec<u64>),
 }
 
 impl Words {
-    /// No word at all.
+    /// The words of an empty set.
     pub(crate) const EMPTY: Self = Self::Inline([0; INLINE_WORDS]);
 
-    /// So many bits that are set, and none behind them.
+    /// The first `bits` bits are set, all others are clear.
     pub(crate) fn ones(bits: usize) -> Self {
         let word = |index: usize| match bits.saturating_sub(index * BITS) {
             left @ 0..BITS => (1 << left) - 1,
@@ -38,7 +38,7 @@ impl Words {
         }
     }
 
-    /// These words.
+    /// Creates the value from a slice, which may end in zeros.
     pub(crate) fn new(words: &[u64]) -> Self {
         match *words {
             [] => Self::EMPTY,
@@ -52,7 +52,7 @@ impl Words {
         }
     }
 
-    /// All words, perhaps with zeros at the end.
+    /// All words, possibly with trailing zeros.
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u64] {
         match self {
@@ -61,7 +61,7 @@ impl Words {
         }
     }
 
-    /// The words up to the last that is not zero.
+    /// The words up to the last one that is not zero.
     #[inline]
     pub(crate) fn trimmed(&self) -> &[u64] {
         match self {
@@ -72,7 +72,7 @@ impl Words {
         }
     }
 
-    /// Whether all are zero.
+    /// Returns `true` if all words are zero.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl Words {
         }
     }
 
-    /// The word at a place; zero where there is none.
+    /// The word at this index, or zero beyond the end.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> u64 {
         match self {
@@ -90,7 +90,7 @@ impl Words {
         }
     }
 
-    /// The word at a place, if there is room for it.
+    /// The word at this index, if it is stored.
     #[inline]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut u64> {
         match self {
@@ -99,7 +99,7 @@ impl Words {
         }
     }
 
-    /// Sets a bit at a place; tells whether that is news.
+    /// Sets a bit of the word at this index. Returns `true` if the bit was clear before.
     #[inline]
     pub(crate) fn set(&mut self, index: usize, bit: u64) -> bool {
         if let Self::Inline(words) = self
@@ -110,7 +110,7 @@ impl Words {
         set(&mut self.heap_mut(index + 1)[index], bit)
     }
 
-    /// Makes all zero, keeping the memory.
+    /// Clears all bits and keeps the allocated memory.
     #[inline]
     pub(crate) fn clear(&mut self) {
         match self {
@@ -119,7 +119,7 @@ impl Words {
         }
     }
 
-    /// Sets bits that others have.
+    /// Sets all bits that are set in `others`.
     #[inline]
     pub(crate) fn unite(&mut self, others: &Self) {
         if let (Self::Inline(mine), Self::Inline(theirs)) = (&mut *self, others) {
@@ -128,7 +128,7 @@ impl Words {
         self.unite_many(others.trimmed());
     }
 
-    /// Clears bits that others do not have.
+    /// Clears all bits that are not set in `others`.
     #[inline]
     pub(crate) fn intersect(&mut self, others: &Self) {
         match self {
@@ -139,7 +139,7 @@ impl Words {
         }
     }
 
-    /// Clears bits that others have.
+    /// Clears all bits that are set in `others`.
     #[inline]
     pub(crate) fn subtract(&mut self, others: &Self) {
         match self {
@@ -150,7 +150,7 @@ impl Words {
         }
     }
 
-    /// The bits that others do not have.
+    /// Returns the bits that are not set in `others`.
     #[inline]
     pub(crate) fn without(&self, others: &Self) -> Self {
         match self {
@@ -166,7 +166,7 @@ impl Words {
         }
     }
 
-    /// Whether all bits are among others.
+    /// Returns `true` if all bits are also set in `others`.
     #[inline]
     pub(crate) fn is_subset(&self, others: &Self) -> bool {
         match self {
@@ -182,7 +182,7 @@ impl Words {
         }
     }
 
-    /// Whether no bit is among others.
+    /// Returns `true` if no bit is also set in `others`.
     #[inline]
     pub(crate) fn is_disjoint(&self, others: &Self) -> bool {
         match self {
@@ -197,7 +197,7 @@ impl Words {
         }
     }
 
-    /// How many bits are set. Counting takes a while, and most second words are empty.
+    /// Number of bits that are set. The first arm is a fast path: counting is slow and most second words are empty.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         match self {
@@ -206,7 +206,7 @@ impl Words {
         }
     }
 
-    /// Drops zeros at the end from the heap.
+    /// Removes trailing zeros on the heap.
     #[inline]
     pub(crate) fn trim(&mut self) {
         if let Self::Heap(words) = self {
@@ -237,7 +237,7 @@ impl Words {
         self.trim();
     }
 
-    /// As many words as there would be in place.
+    /// The first two words, as they would be stored inline.
     #[inline]
     fn inline_words(&self) -> [u64; INLINE_WORDS] {
         match self {
@@ -246,7 +246,7 @@ impl Words {
         }
     }
 
-    /// The words on the heap, at least so many; zeros at the end are to be trimmed.
+    /// The words on the heap, at least `len` of them. The caller has to trim trailing zeros.
     #[inline(never)]
     fn heap_mut(&mut self, len: usize) -> &mut Vec<u64> {
         if let Self::Inline(_) = self {

@@ -1,5 +1,5 @@
-//! Pictures as SVG, one look for all of them: text stays text, each has a title and a description, and
-//! colour is never the only carrier of meaning.
+//! SVG pictures with a common style. Text stays text, each picture has a title and a description, and colour is
+//! never the only carrier of meaning.
 
 pub mod chart;
 #[cfg(feature = "png")]

@@ -1,4 +1,4 @@
-//! Pictures as PNG, for where SVG cannot go. What is drawn is the SVG; fonts are those of the machine.
+//! PNG export for programs that cannot show SVG. It renders the SVG with the fonts of the machine.
 
 use std::sync::Arc;
 
@@ -6,35 +6,35 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Family, Query};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels of the picture for each of the SVG, so that it is sharp when projected.
+/// PNG pixels per SVG pixel, so that the picture is sharp when projected.
 const SCALE: f32 = 2.0;
-/// The most pixels to a side.
+/// Maximum side length in pixels.
 const SIDE_MOST: f32 = 16_000.0;
 
-/// Fonts that are found on most machines, the likeliest first.
+/// Fonts installed on most machines, the most common first.
 const COMMON_FONTS: [&str; 7] =
     ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "Verdana", "Segoe UI"];
 
-/// Why there is no PNG.
+/// Reasons why a PNG cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {
-    /// Text would silently be missing.
+    /// No font is installed. Text would silently be missing.
     #[error("this machine has no font to draw text with; write .svg instead")]
     NoFont,
-    /// It is too large.
+    /// The picture exceeds the size limit. The values are its width and height in SVG pixels.
     #[error("{0} x {1} pixels are too many for a PNG; write .svg instead, or a smaller picture")]
     TooLarge(u32, u32),
-    /// The SVG is none.
+    /// The input is not valid SVG, or encoding failed.
     #[error("the picture cannot be drawn: {0}")]
     NotSvg(String),
 }
 
-/// The picture as a PNG file. Its theme must not be [`crate::Theme::Auto`]: a PNG cannot follow its reader.
+/// Renders an SVG as a PNG file. Its theme must not be [`crate::Theme::Auto`]: a PNG cannot follow the reader's choice.
 pub fn png(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = Database::new();
     fonts.load_system_fonts();
-    // The renderer knows no `sans-serif` until it is told, and leaves out text in fonts that it does not know.
+    // The renderer has no default `sans-serif` family and silently omits text in unknown fonts.
     let known = |name: &&str| {
         fonts.query(&Query { families: &[Family::Name(name)], ..Query::default() }).is_some()
     };
@@ -75,7 +75,7 @@ mod tests {
         pixels.pixels().iter().filter(|pixel| pixel.red() < 128).count()
     }
 
-    /// Text in a font that is not known is left out without a word: the labels would be missing.
+    /// The renderer silently omits text in an unknown font, so labels would be missing.
     #[test]
     fn text_is_drawn_wherever_there_is_a_font() {
         let text =

@@ -1,18 +1,18 @@
-//! An SVG being written: no script, no reference to anything outside, no identifier that could clash with those of a
-//! page.
+//! Minimal SVG writer. Its output has no script, no external reference, and no identifier that could clash with
+//! those of a page.
 
 use std::fmt::{self, Display, Write};
 
 use crate::text::escaped;
 use crate::theme::{FONT, Theme, style_sheet};
 
-/// A drawing.
+/// Body of an SVG file.
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     body: String,
 }
 
-/// Where a text hangs.
+/// Horizontal alignment of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -20,7 +20,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A coordinate with no more digits than anybody can see.
+/// Coordinate, formatted with one decimal place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Px(pub(crate) f64);
 
@@ -32,23 +32,23 @@ impl Display for Px {
 }
 
 impl Svg {
-    /// Something that is written as it is.
+    /// Appends a line without escaping.
     pub(crate) fn raw(&mut self, text: fmt::Arguments<'_>) {
         let _ = self.body.write_fmt(text);
         self.body.push('\n');
     }
 
-    /// Opens a group.
+    /// Opens a group with these attributes.
     pub(crate) fn open(&mut self, attributes: fmt::Arguments<'_>) {
         self.raw(format_args!("<g {attributes}>"));
     }
 
-    /// Closes it.
+    /// Closes the innermost open group.
     pub(crate) fn close(&mut self) {
         self.raw(format_args!("</g>"));
     }
 
-    /// What a reader hears of the group that is open, and a mouse over it shows.
+    /// Adds a title to the open group, for screen readers and as a tooltip.
     pub(crate) fn title(&mut self, title: &str) {
         self.raw(format_args!("<title>{}</title>", escaped(title)));
     }
@@ -88,7 +88,7 @@ impl Svg {
         ));
     }
 
-    /// The whole picture: its size, what it shows in a few words and in a few sentences, and its rules.
+    /// Returns the whole SVG file with its size, title, description and style rules.
     pub(crate) fn finish(
         self,
         (width, height): (f64, f64),

@@ -1,6 +1,6 @@
-//! Text in pictures. Names and messages come from anywhere: nothing of them may be anything but text.
+//! Text in pictures. Names and messages come from untrusted sources and must stay plain text.
 
-/// The text as it stands in SVG, also between quotes. What XML has no place for becomes a replacement character.
+/// Escapes text for SVG content and attributes. Characters that XML does not allow become the replacement character.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -12,7 +12,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' | '\r' => safe.push(' '),
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
-            // What turns the direction of text could make one name look like another.
+            // Bidirectional controls could make one name look like another.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
@@ -20,7 +20,7 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// The text, or its beginning.
+/// Truncates text to at most `most` characters, with an ellipsis.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -28,7 +28,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// About how wide a text is, in pixels: rather too much than too little, whatever the font.
+/// Estimated width of a text in pixels. The estimate is generous, so that it holds for any font.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let ems: f64 = text
         .chars()
@@ -45,7 +45,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     ems * size
 }
 
-/// The text in lines of at most so many letters, broken between words where that is possible.
+/// Wraps text at word boundaries into lines of at most `most` characters. Longer words are truncated.
 pub(crate) fn lines(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -61,7 +61,7 @@ pub(crate) fn lines(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// A number in groups of three digits: `12,345`.
+/// Formats a number in groups of three digits, such as `12,345`.
 pub(crate) fn grouped(number: usize, comma: &str) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,21 +1,21 @@
-//! One look for every picture: the same colours, light and dark, and the same letters.
+//! Common style of all pictures: colours for light and dark backgrounds, and the font.
 //!
-//! A picture names colours by what they are for ([`ThemeColour`]). With [`Theme::Auto`] these become custom properties that
-//! follow the reader's preference, or the `data-theme` of whatever element a page puts the picture into; each rule
-//! has the light colour first, for viewers that know no custom properties. The other two themes have plain colours.
+//! A picture names colours by purpose ([`ThemeColour`]). With [`Theme::Auto`] they become custom properties that
+//! follow the reader's preference, or the `data-theme` of the element that contains the picture. Each rule has the
+//! light colour first, for viewers without custom properties. The other two themes have plain colours.
 
 use std::fmt::Write;
 use std::str::FromStr;
 
-/// On which ground a picture is drawn.
+/// Background of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// On that which the reader prefers.
+    /// Follows the reader's preference.
     #[default]
     Auto,
-    /// On white.
+    /// Dark text on white.
     Light,
-    /// On black.
+    /// Light text on black.
     Dark,
 }
 
@@ -31,7 +31,7 @@ impl FromStr for Theme {
     }
 }
 
-/// A colour by what it is for: its name, and what it is on white and on black.
+/// Colour by purpose: its name, its value on white and its value on black.
 pub(crate) type ThemeColour = (&'static str, &'static str, &'static str);
 
 pub(crate) const FONT: &str = "sans-serif";
@@ -50,8 +50,8 @@ const THEME_COLOURS: [ThemeColour; 11] = [
     ("edge", "#b98a2c", "#b08b3f"),
 ];
 
-/// Colours of kinds and series that people with any of the usual colour deficiencies tell apart, after Okabe and Ito
-/// (2008). Their yellow and sky blue are too pale for thin lines: darker ones and three more take their places.
+/// Colours of kinds and series that people with common colour deficiencies can distinguish, after Okabe and Ito
+/// (2008). Their yellow and sky blue are too pale for thin lines: darker ones and three more replace them.
 pub(crate) const SERIES: [ThemeColour; 10] = [
     ("s0", "#1b1f24", "#e8ebef"),
     ("s1", "#0072b2", "#56b4e9"),
@@ -65,10 +65,10 @@ pub(crate) const SERIES: [ThemeColour; 10] = [
     ("s9", "#8c510a", "#d9a066"),
 ];
 
-/// The gaps of lines that share a drawing: with the colour, what tells kinds apart.
+/// Dash patterns of lines that share a drawing. Together with the colour they distinguish kinds.
 pub(crate) const DASHES: [&str; 6] = ["", "8 3", "2.5 3", "11 3 2.5 3", "5 5", "2 5"];
 
-/// A style sheet. Each rule is `selector{property:$ink;property:value}`, and counts inside the picture only.
+/// Builds a style sheet scoped to the picture. Each rule is `selector{property:$ink;property:value}`.
 pub(crate) fn style_sheet(theme: Theme, rules: &str) -> String {
     let mut css = String::new();
     let colours = || THEME_COLOURS.iter().chain(&SERIES);

@@ -1,7 +1,7 @@
-//! Everything that a picture says, so that it can be said in another language.
+//! All texts of pictures, so that they can be translated.
 //!
-//! What comes from a run stays as it is: names of kinds, of properties and faults, what messages say, details of
-//! violations.
+//! Texts that come from a run are not translated: names of kinds, properties and faults, message bodies, and details
+//! of violations.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::text::grouped;
 
 macro_rules! phrases {
     ($($name:ident $id:literal $english:literal,)*) => {
-        /// Something that a picture says. `{words}` in braces are filled in; of two forms with a `|` between them the
-        /// first is for one, the second for any other number.
+        /// Text of a picture. `{words}` in braces are placeholders. Of two forms separated by `|`, the first is the
+        /// singular and the second is for all other numbers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[expect(missing_docs, reason = "the English says what each is")]
         pub enum Phrase {
@@ -19,17 +19,17 @@ macro_rules! phrases {
         }
 
         impl Phrase {
-            /// All of them.
+            /// All phrases, in declaration order.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Its name among the texts of a page.
+            /// Key of the phrase among the translated texts of a page.
             pub fn id(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!("draw.", $id),)*
                 }
             }
 
-            /// In English.
+            /// English text of the phrase.
             pub fn english(self) -> &'static str {
                 match self {
                     $(Self::$name => $english,)*
@@ -43,7 +43,7 @@ phrases! {
     Comma "comma" ",",
     Diagram "diagram" "Space-time diagram",
     Topology "topology" "Topology",
-    // What processes do for a while.
+    // Activities: states of a process that last.
     Waits "waits" "waits",
     Inside "inside" "inside the critical section",
     InsideShort "inside-short" "inside",
@@ -51,7 +51,7 @@ phrases! {
     Leads "leads" "leads",
     Undecided "undecided" "has proposed, has not decided",
     Down "down" "down",
-    // What happens to them in a moment.
+    // Markers: instantaneous events of a process.
     Crashes "crashes" "crashes",
     Recovers "returns" "comes back",
     NoMemory "no-memory" "no memory",
@@ -76,7 +76,7 @@ phrases! {
     Flag "flag" "another fault, listed below",
     Violation "broken" "a property is broken",
     ViolationCause "culprit" "what led there",
-    // What a mouse over something shows.
+    // Tooltips.
     ActivityTitle "stay-title" "{who}: {what} from {from} until {until}",
     MarkerTitle "sign-title" "{who} {what} at {time}",
     TheEnd "the-end" "the end",
@@ -105,7 +105,7 @@ phrases! {
     ToSelf "to-oneself" "{count} message to oneself, which takes no time, is not drawn.|{count} messages to oneself, which take no time, are not drawn.",
     Unsent "unsent" "{count} message arrived that the trace does not know to have been sent.|{count} messages arrived that the trace does not know to have been sent.",
     LeftOut "left-out" "The run goes on: {count} later record of its trace is not in the picture.|The run goes on: {count} later records of its trace are not in the picture.",
-    // The picture in words.
+    // Text alternative of the picture.
     Description "in-words" "{processes} and {messages} from {from} to {to}, time from left to right.",
     Processes "processes" "{count} process|{count} processes",
     Messages "messages" "{count} message|{count} messages",
@@ -136,22 +136,22 @@ phrases! {
     VCube "vcube" "{name}: a VCube of {all}, with the clusters of {who}",
 }
 
-/// A language for pictures: English, unless it was given others.
+/// Language of a picture. The default is English.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
-    /// By the place of the phrase; none is English.
+    /// Translations by phrase index. A missing one falls back to English.
     translations: Option<Arc<[Option<String>]>>,
 }
 
 impl Vocabulary {
-    /// The phrases that are found by their names; English for all others.
+    /// Looks up each phrase by its id. Phrases for which `find` returns `None` are English.
     pub fn new(find: impl Fn(&str) -> Option<String>) -> Self {
         let translations: Vec<Option<String>> =
             Phrase::ALL.iter().map(|phrase| find(phrase.id())).collect();
         Self { translations: Some(translations.into()) }
     }
 
-    /// A phrase that has nothing to be filled in.
+    /// Returns a phrase without placeholders.
     pub fn text(&self, phrase: Phrase) -> &str {
         let translation = self
             .translations
@@ -160,12 +160,12 @@ impl Vocabulary {
         translation.unwrap_or(phrase.english())
     }
 
-    /// A phrase with this in its places.
+    /// Returns a phrase with its placeholders filled in.
     pub fn format(&self, phrase: Phrase, values: &[(&str, &dyn Display)]) -> String {
         substitute(self.text(phrase), values)
     }
 
-    /// A phrase about so many, which it may call `{count}`, with this in its other places.
+    /// Returns a phrase in its singular or plural form. The placeholder `{count}` is filled with `count`.
     pub fn format_count(
         &self,
         phrase: Phrase,
@@ -180,18 +180,18 @@ impl Vocabulary {
         substitute(if count == 1 { one } else { many }, &all)
     }
 
-    /// A number with its digits in groups.
+    /// Formats a number with grouped digits.
     pub fn count(&self, number: usize) -> String {
         grouped(number, self.text(Phrase::Comma))
     }
 }
 
-/// Something to be said in a language that is not known yet.
+/// Text whose language is chosen when the picture is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalizedText {
-    /// The same in every language.
+    /// Text that is the same in every language.
     Plain(String),
-    /// A phrase and what is filled in.
+    /// Phrase and the values of its placeholders.
     Phrase(Phrase, Vec<(&'static str, String)>),
 }
 
@@ -212,7 +212,7 @@ impl LocalizedText {
     }
 }
 
-/// Fills in once: what is filled in may have braces of its own.
+/// Fills in placeholders in a single pass, because a value may contain braces.
 fn substitute(text: &str, values: &[(&str, &dyn Display)]) -> String {
     let mut whole = String::new();
     let mut rest = text;

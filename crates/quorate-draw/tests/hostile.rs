@@ -1,4 +1,4 @@
-//! Whatever a trace says, a picture of it is a picture: nothing in it can become anything but text.
+//! Pictures stay well-formed whatever a trace contains: its content can only become text.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use quorate_sim::Mark;
 use quorate_sim::monitor::Evidence;
 use quorate_sim::trace::{Annotation, Record, RecordKind, TraceEnvelope};
 
-/// The elements that pictures are made of.
+/// Elements that occur in pictures.
 const KNOWN: [&str; 9] = ["svg", "title", "desc", "style", "g", "path", "rect", "circle", "text"];
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -1,4 +1,4 @@
-//! Pictures of small runs, one for each family. The traces are those that the command line wrote.
+//! Pictures of small runs, one for each family. The traces were written by the command line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn every_message_of_a_small_run_is_an_arrow() {
             if let Send(envelope) | Duplicate(envelope) = &record.kind {
                 *sent.entry(envelope.message).or_default() += 1;
             }
-            // Those to oneself arrive when they leave, and are told of in a note.
+            // Messages of a process to itself arrive when they are sent. They are counted in a note, not drawn.
             if let Deliver(envelope) | Lose { envelope, .. } = &record.kind
                 && envelope.from == envelope.to
             {
@@ -71,7 +71,7 @@ fn a_violation_names_its_moment_and_its_culprits() {
         };
         page.descendants().filter(has).count()
     };
-    // One line at the moment and one in the legend; a ring for each event and one in the legend.
+    // One line at the time of the violation and one in the legend; one ring for each event and one in the legend.
     assert_eq!((with("moment"), with("ring")), (2, 3));
     assert_eq!(with("guilty"), 2);
     assert!(svg.contains("ME1 violated at 5ms: p1 entered at 5ms while p2 was inside since 4.5ms"));

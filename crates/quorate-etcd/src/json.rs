@@ -1,6 +1,6 @@
-//! Words as JSON: numbers of 64 bits as texts, bytes in base64.
+//! JSON encoding of etcd's messages: 64-bit numbers as strings, bytes in base64.
 
-/// Numbers as texts; read as numbers, too.
+/// Numbers that are written as strings, and read from strings or numbers.
 pub mod number {
     use std::fmt;
     use std::marker::PhantomData;
@@ -9,7 +9,7 @@ pub mod number {
     use serde::de::{Error, Visitor};
     use serde::{Deserializer, Serializer};
 
-    /// Writes it as a text.
+    /// Writes a number as a string.
     pub fn serialize<T: fmt::Display, S: Serializer>(
         number: &T,
         serializer: S,
@@ -17,7 +17,7 @@ pub mod number {
         serializer.collect_str(number)
     }
 
-    /// Reads it from a text, or from a number.
+    /// Reads a number from a string or from a number.
     pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
     where
         T: FromStr + TryFrom<i64> + TryFrom<u64>,
@@ -48,25 +48,25 @@ pub mod number {
         }
     }
 
-    /// Whether it is nothing.
+    /// Returns whether a value equals its default, so that it is omitted.
     pub fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
         *number == T::default()
     }
 }
 
-/// Bytes in base64.
+/// Bytes that are encoded in base64.
 pub mod bytes {
     use base64::Engine;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes them.
+    /// Writes bytes in base64.
     pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 
-    /// Reads them, with either alphabet.
+    /// Reads bytes from base64, in the standard or the URL-safe alphabet.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         let read = STANDARD.decode(&*text).or_else(|_| URL_SAFE.decode(&*text));
@@ -74,19 +74,19 @@ pub mod bytes {
     }
 }
 
-/// Many bytes in base64.
+/// Lists of byte strings that are encoded in base64.
 pub mod keys {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes them.
+    /// Writes each byte string in base64.
     pub fn serialize<S: Serializer>(keys: &[Vec<u8>], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(keys.iter().map(|key| STANDARD.encode(key)))
     }
 
-    /// Reads them.
+    /// Reads each byte string from base64.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<Vec<u8>>, D::Error> {

@@ -1,8 +1,8 @@
-//! The words of etcd's lock, election and lease API, and of as much of its keys and watches as recipes for locks call.
+//! Messages of etcd's lock, election and lease API, and the subset of its key and watch API that lock recipes call.
 //!
-//! The files in `proto/` are written from the protocol's names and numbers; the code in `src/generated/` is made from
-//! them, and a test in `compat/` makes sure that it is. As JSON, words are as etcd's gateway has them: numbers of 64 bits are texts,
-//! bytes are in base64, and what is nothing is left out.
+//! The files in `proto/` are written from the protocol's names and numbers. The code in `src/generated/` is generated from
+//! them, and a test in `compat/` verifies that it is up to date. The JSON encoding is that of etcd's gateway: 64-bit
+//! numbers are strings, bytes are in base64, and default values are omitted.
 
 pub mod json;
 

@@ -1,4 +1,4 @@
-//! Words in JSON are as etcd's gateway has them.
+//! The JSON encoding of messages is that of etcd's gateway.
 
 use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseTimeToLiveResponse, ResponseHeader};
 use quorate_etcd::v3lockpb::{LockRequest, LockResponse};

@@ -1,4 +1,4 @@
-//! A run that may go wrong in any way: an algorithm that panics is a finding like a broken property.
+//! A run that may fail in any way: a panic of an algorithm is a finding, like a violated property.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -9,20 +9,20 @@ use quorate_sim::{Conditions, Report, Scenario};
 
 use crate::{CannotRun, run};
 
-/// The name under which a panic stands among broken properties.
+/// Name under which a panic is listed among violated properties.
 pub const PANIC: &str = "panic";
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attempt {
-    /// It ended.
+    /// The run ended with a report.
     Ran(Box<Report>),
-    /// The algorithm, or what watches it, panicked with these words.
+    /// The algorithm or a monitor panicked with this message.
     Panicked(String),
 }
 
 impl Attempt {
-    /// The broken properties and what is said of each.
+    /// Violated properties, each with its description.
     pub fn broken(&self) -> Vec<(&'static str, &str)> {
         match self {
             Self::Ran(report) => {
@@ -34,7 +34,7 @@ impl Attempt {
         }
     }
 
-    /// The assumptions that did not hold.
+    /// Assumptions that did not hold in the run.
     pub fn broken_assumptions(&self) -> Vec<&'static str> {
         match self {
             Self::Ran(report) => {
@@ -46,7 +46,7 @@ impl Attempt {
     }
 }
 
-/// Runs a validated scenario once, whatever happens.
+/// Runs a validated scenario once, and catches a panic.
 pub fn attempt(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, CannotRun> {
     match catch_panic(|| run(scenario, conditions, None)) {
         Ok(done) => Ok(Attempt::Ran(Box::new(done?.report))),
@@ -54,7 +54,7 @@ pub fn attempt(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, C
     }
 }
 
-/// Does something that may panic, and gives the panic's words if it did. Nothing is printed then.
+/// Does work that may panic. Returns the panic message if it did. Nothing is printed in that case.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     install_panic_hook();
     let outer = GUARDED.replace(true);
@@ -68,7 +68,8 @@ thread_local! {
     static PANIC_MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The words of a panic, with the place in the source, are known to the hook only. Panics of others are told as ever.
+/// Only the hook knows the message of a panic and its location in the source. Panics outside
+/// [`catch_panic`] are reported as usual.
 fn install_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

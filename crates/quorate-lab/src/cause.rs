@@ -1,19 +1,19 @@
-//! Violations with the same cause read alike, apart from numbers and how many are listed.
+//! Recognizes violations with the same cause: their descriptions are equal, apart from numbers and the length of lists.
 
 use std::fmt;
 
-/// A property and how it broke, with names, numbers and times left out: what two runs have in common if the same
-/// thing went wrong in both.
+/// A property and how it was violated, without names, numbers and times. Runs in which the same thing
+/// went wrong have equal causes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cause {
-    /// The property.
+    /// Name of the violated property.
     pub property: String,
-    /// How it broke.
+    /// Description of the violation, without names, numbers and times.
     pub how: String,
 }
 
 impl Cause {
-    /// The cause of a violation, from what is said of it.
+    /// Derives the cause of a violation from its description.
     pub fn of(property: &str, detail: &str) -> Self {
         Self { property: property.to_owned(), how: abstracted(detail) }
     }
@@ -25,7 +25,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// `p1, p2 and p4 wait for ever` and `p3 waits for ever` are both `# wait for ever`.
+/// `p1, p2 and p4 wait for ever` and `p3 waits for ever` both become `# wait for ever`.
 fn abstracted(detail: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in detail.split_whitespace().map(plain) {
@@ -35,7 +35,7 @@ fn abstracted(detail: &str) -> String {
             false => words.push(word),
         }
     }
-    // However often something is said, it is the same.
+    // A phrase that is repeated counts once.
     for length in 2..=LIST_MOST {
         let mut at = 0;
         while at + 2 * length <= words.len() {
@@ -49,10 +49,10 @@ fn abstracted(detail: &str) -> String {
     words.join(" ")
 }
 
-/// Lists have items of so many words at most.
+/// Maximum number of words of a list item.
 const LIST_MOST: usize = 4;
 
-/// A word without what differs between one and many, or between this process and that.
+/// A word without the differences between singular and plural, and between one process and another.
 fn plain(word: &str) -> String {
     let end = word.trim_end_matches([',', ';', ':', '.']).len();
     let (body, mark) = word.split_at(end);
@@ -66,7 +66,7 @@ fn plain(word: &str) -> String {
         _ if bare.len() > 3 && !bare.ends_with("ss") => bare.strip_suffix('s').unwrap_or(bare),
         _ => bare,
     };
-    // Names in a list are set apart by commas.
+    // Names in a list are separated by commas.
     format!("{plain}{}", if plain == "#" { mark.trim_end_matches(',') } else { mark })
 }
 

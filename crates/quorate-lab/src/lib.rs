@@ -1,4 +1,4 @@
-//! Many runs and what to make of them: campaigns drawn from seeds, experiments, and the analysis of quorum systems.
+//! Runs many scenarios and evaluates them: campaigns generated from seeds, experiments, and the analysis of quorum systems.
 
 mod attempt;
 pub mod campaign;

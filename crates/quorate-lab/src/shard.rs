@@ -1,4 +1,4 @@
-//! Parts of a work that several machines share, or that is not finished: what they are of, and files of them.
+//! Shards of work that several machines share or that is not finished, and the files in which they are stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::campaign::CampaignShard;
 use crate::experiment::ExperimentShard;
 
-/// One of so many parts: `3/8`.
+/// One of several parts of some work, such as `3/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// Which, from 1 on.
+    /// Number of this part, from 1 on.
     pub number: u32,
-    /// Of how many.
+    /// Total number of parts.
     pub of: u32,
 }
 
-/// More parts than this are not meant.
+/// Maximum number of parts. A larger number is considered a mistake.
 const SHARDS_MOST: u32 = 1_000_000;
 
 impl Shard {
-    /// All of it.
+    /// The whole work as a single part.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 }
 
@@ -60,19 +60,19 @@ impl fmt::Display for Shard {
     }
 }
 
-/// A part of a work, as a file has it.
+/// A part of some work, as stored in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShardFile {
-    /// The version of quorate that made it: another may draw other worlds.
+    /// Version of quorate that wrote the file. Another version may generate other scenarios.
     quorate: String,
-    /// Which part it is.
+    /// Part of the work that the file holds.
     pub shard: Shard,
-    /// What of.
+    /// Result of this part.
     pub work: ShardResult,
 }
 
-/// What a part is of, and what came of it.
+/// Result of a part, by the kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShardResult {
@@ -85,12 +85,12 @@ pub enum ShardResult {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl ShardFile {
-    /// A part that was made now.
+    /// Creates a file of this version.
     pub fn new(shard: Shard, work: ShardResult) -> Self {
         Self { quorate: VERSION.to_owned(), shard, work }
     }
 
-    /// Reads what a file holds, and says what is wrong with it.
+    /// Parses the content of a file. Fails with a description of the problem.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Made {
@@ -106,19 +106,20 @@ impl ShardFile {
             serde_json::from_slice(bytes).map_err(|error| format!("makes no sense: {error}"))?;
         match &part.work {
             ShardResult::Campaign(campaign) => campaign.check(part.shard)?,
-            // Whether its answers are those of the experiment is seen when they are put together.
+            // Answers of an experiment are checked when the parts are merged.
             ShardResult::Experiment(_) => {}
         }
         Ok(part)
     }
 
-    /// The text of a file.
+    /// Returns the text of the file.
     pub fn write(&self) -> serde_json::Result<String> {
         serde_json::to_string(self).map(|text| text + "\n")
     }
 }
 
-/// Puts named parts in order; all must be there, once, and of the same work, as `same` tells.
+/// Sorts named parts by number. Fails unless every part is present exactly once and all belong to the
+/// same work, as `same` decides.
 pub fn in_order<T>(
     mut parts: Vec<(String, Shard, T)>,
     same: impl Fn(&T, &T) -> bool,

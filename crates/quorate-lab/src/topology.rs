@@ -1,4 +1,4 @@
-//! Who talks to whom in a scenario, to be drawn.
+//! Communication topology of a scenario, for drawing.
 
 use quorate_algorithms::Shape;
 use quorate_core::quorum::{AnyPerView, AnySystem, VCubeHalves};
@@ -9,8 +9,8 @@ use quorate_run::{CannotRun, shape};
 use quorate_sim::Scenario;
 use quorate_sim::plan::{FaultEvent, Plan};
 
-/// The topology over which the scenario's algorithm runs, with those who are down in the end. Of quorums and clusters,
-/// those of the first live process are drawn.
+/// The topology over which the scenario's algorithm runs, with the processes that are down at the end. Quorums and clusters
+/// are drawn for the first live process.
 pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
     let (shape, setup) = shape(scenario)?;
     let n = scenario.processes;

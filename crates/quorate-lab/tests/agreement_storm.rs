@@ -1,5 +1,5 @@
-//! Agreements in a storm with fixed seeds: inside the assumptions all who are correct decide the same and right, at
-//! exactly the stated cost; outside of them what the theory says must break does.
+//! Agreements in a storm of random faults with fixed seeds. Inside the assumptions all correct processes decide the same
+//! valid value, at exactly the stated cost. Outside of them, what must break according to the theory does break.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
@@ -48,7 +48,7 @@ fn inside_the_assumptions_nothing_breaks() {
 fn messages_are_as_many_as_the_formulas_say() {
     for n in 1..=9u64 {
         for tolerates in 0..n.min(4) {
-            // Level by level: each of those who can still relay tells each of those who are left.
+            // Level by level: each process that can still relay sends to each process that is left.
             let levels = (1..=tolerates + 1)
                 .map(|level| (1..=level).map(|gone| n - gone.min(n)).product::<u64>());
             let oral: u64 = levels.sum();
@@ -74,12 +74,12 @@ fn messages_are_as_many_as_the_formulas_say() {
     }
 }
 
-/// Process 0 has the least value. In each round one crashes that has told it only to the one who crashes next; the last
-/// has told only one of the rest.
+/// Process 0 has the least value. In each round a process crashes that has sent the value only to the process that crashes
+/// next. The last one has sent it to only one of the others.
 fn chain(algorithm: &str, n: usize, f: usize) -> String {
     let crash = |process: usize| {
         let time = (process as u64 * 1_000_000).saturating_sub(500_000);
-        // Those before it are down when it tells them.
+        // The processes before it are down when it sends to them.
         format!("\"{process}@{time}:{}\"", process + 1)
     };
     let crashes: Vec<String> = (0..f).map(crash).collect();

@@ -1,5 +1,5 @@
-//! Clocks in a storm with fixed seeds: however wrong they are and however long messages take, whoever sets its clock is
-//! as near to the true time, or to the others, as it says.
+//! Clocks in a storm of random faults with fixed seeds. However wrong they are and however long messages take, a process
+//! that sets its clock is as near to the true time, or to the others, as it claims.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -21,7 +21,7 @@ fn status(report: &Report, id: &str) -> Status {
     property.expect("the property is watched").status
 }
 
-/// Wrong clocks, and delays of every kind.
+/// A scenario with wrong clocks, and delays of every kind.
 fn world(algorithm: &str, n: u64, seed: u64, rest: &str) -> String {
     let delay = ["constant:1ms", "uniform:100us..3ms", "exponential:1ms"][seed as usize % 3];
     let offset = ["0", "1us", "10ms", "500ms"][seed as usize / 3 % 4];
@@ -52,7 +52,7 @@ fn clients_are_as_near_to_the_truth_as_they_say() {
         assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
         let asked = (n - servers) * (1 + seed % 3);
         assert_eq!(clock.settings + clock.failures, asked, "{toml}{clock:?}");
-        // Nothing goes wrong, so the formula is exact; who gave up waiting has asked as often.
+        // There are no faults, so the formula is exact. A client that timed out has sent as many requests.
         assert_eq!(report.messages.total, 2 * probes * servers * asked, "{toml}");
         again += clock.clocks.iter().filter(|clock| clock.drifted.is_some()).count();
     }
@@ -93,7 +93,7 @@ fn an_impostor_misleads_who_takes_the_first_answer_and_is_outvoted_by_two() {
         let all = world("cristian", 5, seed, &format!("{liar}replies = 3\n{faults}"));
         let (report_all, clock) = report(&all);
         assert_eq!(report_all.verdict, Verdict::Holds, "{all}{:?}", report_all.properties);
-        // Where an answer came too late to be waited for, it says so instead of guessing.
+        // If an answer arrives after the timeout, the client reports a failure instead of guessing.
         assert_eq!(clock.settings + clock.failures, 1 + seed % 3, "{all}");
     }
 }

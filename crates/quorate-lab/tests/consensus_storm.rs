@@ -1,5 +1,6 @@
-//! Agreements over a detector, in a storm with fixed seeds: safe whatever the detector says, and decided once it stops
-//! being wrong; a transaction never stands for some and not for others, whoever crashes and comes back.
+//! Agreements over a failure detector, in a storm of random faults with fixed seeds. They are safe whatever the detector
+//! reports, and decide once it stops being wrong. A transaction is never committed for some processes and aborted for
+//! others, whichever processes crash and recover.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -35,7 +36,7 @@ fn consensus_costs_what_its_formula_says() {
             );
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-            // Only who is late spares a message.
+            // Only a late process saves a message.
             if seed == 0 {
                 assert_eq!(report.messages.total, (n + 3) * (n - 1), "{toml}");
             }
@@ -44,7 +45,7 @@ fn consensus_costs_what_its_formula_says() {
     }
 }
 
-/// Fewer than half crash, some in the middle of a multicast, and anybody may suspect anybody for a while.
+/// Fewer than half of the processes crash, and any process may suspect any other for a while.
 fn suspicious(algorithm: &str, seed: u64, suspicions: u64) -> String {
     let n = 3 + seed % 8;
     let crashes = vec!["\"?@0~12ms\""; (seed / 3 % n.div_ceil(2)) as usize].join(", ");
@@ -71,8 +72,8 @@ fn whatever_the_detector_says_all_decide_the_same_once_it_stops() {
     assert!(rounds > 1000, "only {rounds} runs needed a second round");
 }
 
-/// What a majority has taken over is locked: the first coordinator has decided, but speaks so slowly that the others
-/// suspect it and go on without it.
+/// A value adopted by a majority is locked. The first coordinator has decided, but sends so slowly that the others suspect
+/// it and continue without it.
 #[test]
 fn later_rounds_decide_what_an_earlier_one_has() {
     let mut overtaken = 0;
@@ -164,7 +165,7 @@ fn what_is_first_in_total_order_is_decided_by_all() {
     }
 }
 
-/// Votes by seed, one in five against.
+/// Votes derived from the seed, about one in eleven against.
 fn votes(n: u64, seed: u64) -> String {
     let vote = |process: u64| u64::from(!(seed * 7 + process * 3).is_multiple_of(11));
     (0..n).map(|process| vote(process).to_string()).collect::<Vec<_>>().join(", ")

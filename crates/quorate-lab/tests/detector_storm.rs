@@ -1,5 +1,5 @@
-//! Detectors in a storm with fixed seeds: whenever crashes and recoveries come, everybody learns of them, nobody is
-//! suspected wrongly for ever, and each keeps within the rounds and the messages it promises.
+//! Detectors in a storm of random faults with fixed seeds. Whenever crashes and recoveries happen, every process learns of
+//! them, no process is wrongly suspected forever, and each detector keeps within the rounds and messages that it promises.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -20,12 +20,12 @@ fn diagnosis(n: u64, seed: u64, rest: &str) -> String {
     format!("algorithm = \"vcube-diagnosis\"\nprocesses = {n}\nseed = {seed}\n{rest}")
 }
 
-/// So many crashes at times of the seed.
+/// This many crashes of random processes at random times within `when`.
 fn crashes(count: u64, when: &str) -> Vec<String> {
     (0..count).map(|_| format!("\"?@{when}\"")).collect()
 }
 
-/// The rounds until the last observer knew.
+/// Number of rounds until the last observer knew.
 fn rounds(change: &ChangeReport) -> u64 {
     change.last.map_or(0, |last| last.rounds)
 }
@@ -34,7 +34,7 @@ fn rounds(change: &ChangeReport) -> u64 {
 fn one_crash_is_known_everywhere_within_log2_n_rounds() {
     for n in 2..=33 {
         for victim in 0..n {
-            // Before its first answer, at the moment of it, after it, and in the middle of a later round.
+            // Before its first answer, at the same time, after it, and in the middle of a later round.
             for time in ["0", "1ms", "1.2ms", "7.9ms"] {
                 let toml = diagnosis(n, 0, &format!("[faults]\ncrash = [\"{victim}@{time}\"]\n"));
                 let (report, detection) = report(&toml);
@@ -82,7 +82,7 @@ fn crashes_that_overlap_may_take_longer_but_cost_no_more_tests() {
         let longest = detection.changes.iter().map(rounds).max().unwrap_or(0);
         assert!(longest <= promised + 3, "{toml}{:?}", detection.changes);
     }
-    // Who was to pass the news on has crashed as well: the bound is for one change at a time.
+    // The process that should relay the notice has crashed as well: the bound holds for one change at a time.
     assert!(late > 0 && late * 50 < all, "{late} of {all} crashes took longer");
 }
 
@@ -100,7 +100,7 @@ fn a_recovery_is_news_like_a_crash() {
         for change in &detection.changes {
             assert!(change.missing.is_empty() && rounds(change) <= promised, "{toml}{change:?}");
         }
-        // Until they have heard of it, those who stood in for the one that is back go on testing beside it.
+        // Until they learn of the recovery, the processes that replaced the recovered one continue to test beside it.
         let most = report.cost.promised_per_entry[1] + promised;
         assert!(detection.per_round_most <= most, "{toml}{detection:?}");
     }
@@ -141,7 +141,8 @@ fn a_ring_notices_within_what_it_promises_and_costs_n_a_round() {
                     "{toml}{change:?}"
                 );
                 assert_eq!(report.cost.kept, Some(true), "{toml}{detection:?}");
-                // n - 1 messages of news, a probe without an answer, and one with: the last of two has nobody left.
+                // n - 1 notices, a probe without an answer, and one with an answer. If only one of two is left,
+                // there is no second probe.
                 let kinds = &report.messages.by_kind;
                 let others = u64::from(n > 2);
                 assert_eq!(kinds.of("CHANGED"), n - 1, "{toml}");
@@ -179,7 +180,7 @@ fn whoever_crashes_in_the_middle_of_its_news_the_ring_learns_all() {
 fn one_that_is_back_repeats_what_it_believed_and_that_is_no_mistake() {
     for algorithm in ["heartbeat", "heartbeat-ring", "vcube-diagnosis"] {
         for (n, gap) in [(3, 30), (4, 100), (8, 400)] {
-            // p1 crashes and p2 sees it; p2 is down when p1 comes back, and comes back much later.
+            // p1 crashes and p2 notices it. p2 is down when p1 recovers, and recovers much later itself.
             let toml = format!(
                 "algorithm = \"{algorithm}\"\nprocesses = {n}\n[faults]\ncrash = [\"1@1ms\", \"2@60ms\"]\n\
                  recover = [\"1@90ms\", \"2@{}ms\"]\n",
@@ -188,7 +189,7 @@ fn one_that_is_back_repeats_what_it_believed_and_that_is_no_mistake() {
             let (report, detection) = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
             assert_eq!(detection.false_suspicions, 0, "{toml}");
-            // The crash was known long before it was repeated.
+            // The crash was known long before it was reported again.
             assert!(
                 detection.changes[0].last.is_some_and(|last| last.after < 60_000_000),
                 "{toml}"

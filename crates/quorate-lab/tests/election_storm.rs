@@ -1,5 +1,5 @@
-//! Elections in a storm with fixed seeds: they cost what they promise, whoever begins and however the identifiers stand,
-//! and whoever crashes whenever, all who are left have one leader.
+//! Elections in a storm of random faults with fixed seeds. They cost what they promise, whichever process starts and in any
+//! order of identifiers. Whichever process crashes at any time, all survivors have one leader.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
@@ -20,7 +20,7 @@ fn report(toml: &str) -> Report {
     report_of(&scenario)
 }
 
-/// The report of a run in which everything holds.
+/// Report of a run in which all properties hold.
 fn held(toml: &str) -> Report {
     let report = report(toml);
     assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
@@ -72,7 +72,7 @@ fn inside_the_assumptions_every_election_holds() {
 fn chang_roberts_costs_the_way_to_the_greatest_and_two_laps() {
     for n in 2..=24 {
         for starter in 0..n {
-            // The greatest stands anywhere; the others ascend.
+            // The greatest identifier is at any position; the others ascend.
             let greatest = (starter * 5 + 3) % n;
             let ids: Vec<usize> =
                 (0..n).map(|place| if place == greatest { n } else { place }).collect();
@@ -89,7 +89,8 @@ fn chang_roberts_costs_the_way_to_the_greatest_and_two_laps() {
     }
 }
 
-/// Over all orders of identifiers the messages of an election that all begin come to n(H(n) + 1) each, exactly.
+/// Over all orders of identifiers, the mean number of messages of an election that all processes start
+/// is exactly n(H(n) + 1).
 #[test]
 fn chang_roberts_costs_n_times_the_harmonic_number_on_average() {
     for n in 2..=6_usize {
@@ -230,7 +231,7 @@ fn after_their_leader_s_crash_bullies_cost_n_minus_2_to_n_times_n_minus_2() {
     }
 }
 
-/// Who crashes and when: every process at every quarter of a message delay, with quick news of it and with slow.
+/// Every process crashes at every quarter of a message delay, with fast and with slow detection.
 #[test]
 fn whoever_crashes_whenever_the_others_have_one_leader() {
     for algorithm in ["list-ring", "bully", "bully-all", "announce-all", "detector-leader"] {
@@ -243,7 +244,7 @@ fn whoever_crashes_whenever_the_others_have_one_leader() {
                 );
                 let report = held(&toml);
                 let expected = if victim == 5 { 4 } else { 5 };
-                // If the only one to begin is gone before anybody has heard of it, there is no election.
+                // If the only starter crashes before any message of it has arrived, there is no election.
                 let begun = report.election.as_ref().is_some_and(|found| found.decisions > 0);
                 assert!(!begun || leader(&report) == Some(expected), "{toml}{:?}", report.election);
             }

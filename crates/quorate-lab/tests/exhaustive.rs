@@ -1,4 +1,4 @@
-//! Every interleaving of small worlds. The numbers of states are pinned: a changed number is a changed protocol.
+//! Every interleaving of small worlds. The numbers of states are pinned: a changed number means a changed protocol.
 
 use std::ops::ControlFlow;
 
@@ -39,7 +39,7 @@ fn explored(config: &CheckConfig) -> CheckOutcome {
     explore(config, |_| ControlFlow::Continue(())).expect("it can be explored")
 }
 
-/// All of these hold; how large each of them is.
+/// Checks that all of these worlds hold. Returns the size of each.
 fn sound(worlds: impl IntoIterator<Item = (&'static str, CheckConfig)>) -> String {
     let mut lines = String::new();
     for (name, config) in worlds {
@@ -54,7 +54,7 @@ fn sound(worlds: impl IntoIterator<Item = (&'static str, CheckConfig)>) -> Strin
     lines
 }
 
-/// Each of these breaks that property, and again in the simulator; after how many steps.
+/// Checks that each of these worlds violates its property, also in the simulator. Returns the number of steps of each.
 fn broken(worlds: impl IntoIterator<Item = (&'static str, CheckConfig, &'static str)>) -> String {
     let mut lines = String::new();
     for (name, config, property) in worlds {
@@ -123,14 +123,14 @@ fn a_world_that_is_far_too_large_is_refused_with_a_way_out() {
     assert_eq!(explored(&huge).report.verdict, "bounded");
 }
 
-/// The first so many ask.
+/// A world in which the first `count` processes make requests.
 fn some(algorithm: &str, n: usize, count: usize) -> CheckConfig {
     let mut config = config(algorithm, n);
     config.scenario.requesters = Requesters::First(count);
     config
 }
 
-/// It is judged by these as well.
+/// The same world, in which these properties are checked as well.
 fn watching(mut config: CheckConfig, properties: &[&str]) -> CheckConfig {
     config.scenario.watch = properties.iter().map(|id| (*id).to_owned()).collect();
     config
@@ -272,7 +272,8 @@ fn timers_run_out_in_every_order_that_the_bound_allows() {
         ("bully-all", config("bully-all", 3)),
         ("bully-all, 1 asks, 1 crashes", crashing(some("bully-all", 3, 1), 1)),
     ]));
-    // Who loses the only answer takes itself for the greatest. Told step by step: instants are no moments to replay.
+    // A process that loses the only answer considers itself the greatest. The steps are listed in words only, because
+    // instants are not times that can be replayed.
     let checked = explored(&lost(some("bully", 2, 1)));
     assert_eq!(checked.report.verdict, "violated");
     assert_eq!(checked.report.counterexample_steps, Some(checked.steps.len()));

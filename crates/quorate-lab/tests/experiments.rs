@@ -1,4 +1,5 @@
-//! A small slice of each experiment: what a person reads, what programs read, and that threads change nothing.
+//! A small slice of each experiment: the text for readers, the output for programs, and independence
+//! of the number of threads.
 
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Value};
 
@@ -115,7 +116,7 @@ fn exact_formulas_are_met_exactly() {
 
 #[test]
 fn a_role_that_does_not_exist_is_not_measured() {
-    // Of each algorithm: has it a server, a token, voters?
+    // For each algorithm: whether it has a server, a token, voters.
     let roles = [
         ("central", [true, false, false]),
         ("token-ring", [false, true, false]),
@@ -150,7 +151,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
     assert!(healthy.all(|row| row.get("outcome") == Some(&"holds".into())));
 }
 
-/// What the literature says, as far as it says anything: each of these was seen in every run or in none.
+/// Claims of the literature, as far as there are any: each of these was observed in every run or in none.
 #[test]
 fn algorithms_survive_what_they_are_said_to_survive() {
     let findings = run("mutex-faults", None);
@@ -287,7 +288,7 @@ fn clocks_are_never_further_off_than_their_bound() {
     }
     let client = |row: &&serde_json::Value| row["algorithm"] == "cristian" && row["probes"] == 1;
     for row in rows.iter().filter(client) {
-        // Half of what the ways differ by cannot be seen: ten microseconds for each hundredth.
+        // Half of the difference between the two directions cannot be observed: ten microseconds for each hundredth.
         if row["cause"] == "asymmetry" {
             let expected = 10.0 * number(row, "value");
             assert!(number(row, "error_us_max") >= expected - 100.0, "{row}");
@@ -354,7 +355,7 @@ fn elections_cost_what_their_formulas_say() {
     let mut compared = 0;
     for row in findings.table.rows().filter(|row| text(row, "part") == "cost") {
         let comparison = text(&row, "comparison");
-        // Means of random orders are compared by chance, everything else exactly or with a range.
+        // Means of random orders are compared statistically, everything else exactly or with a range.
         let by_chance = text(&row, "formula") == "n(H(n) + 1)";
         assert!(by_chance || comparison == "equal" || comparison == "within", "{row:?}");
         compared += usize::from(comparison == "equal");

@@ -1,4 +1,4 @@
-//! `leased-quorum`: small worlds in full, what an entry costs, and a short storm with fixed seeds.
+//! `leased-quorum`: exhaustive exploration of small worlds, the cost of an entry, and a short storm with fixed seeds.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ fn report(toml: &str) -> Report {
     run(&scenario, Conditions::default(), None).expect("it runs").report
 }
 
-/// The votes of two of three voters: K = 2.
+/// An entry needs the votes of two of three voters: K = 2.
 #[test]
 fn an_entry_costs_what_the_header_says() {
     let first = report("processes = 5");
@@ -35,7 +35,7 @@ fn who_is_expelled_asks_again_and_stays_for_a_whole_section() {
         "processes = 5\nsection-of = [\"0=300ms,10ms\"]\n[faults]\npartition = [\"0|1,2,3,4@5ms..100ms\"]",
     );
     assert_eq!((expelled.verdict, expelled.requests, expelled.entries), (Verdict::Holds, 2, 2));
-    // The plan to leave at 302ms died with the first stay.
+    // The plan to leave at 302ms was cancelled with the first stay.
     assert!(expelled.virtual_time < 200_000_000, "{}", expelled.virtual_time);
 }
 
@@ -47,7 +47,7 @@ fn without_a_quorum_nobody_enters_and_the_assumption_is_named() {
     assert_eq!((gone.entries, broken), (0, vec!["quorum-up"]));
 }
 
-/// Losses, repetitions, reordering, cuts, restarts of everybody and clocks that drift by up to a hundredth.
+/// Losses, duplicates, reordering, cuts, restarts of all processes and clocks that drift by up to a hundredth.
 #[test]
 fn a_storm_finds_nothing() {
     let report = CampaignRequest::new("leased-quorum", 600).run(2).expect("it runs");
@@ -75,13 +75,13 @@ fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
 
 const RESTART: Budget = Budget { crashes: 1, recoveries: 1, losses: 0, suspicions: 0 };
 
-/// Three voters, of which the first ones ask and the last one restarts.
+/// Three voters, of which the first ones make requests and the last one restarts.
 fn restart_of_the_last(requesters: usize) -> CheckConfig {
     let crashable = [ProcessId::new(2)].into_iter().collect();
     CheckConfig { crashable: Some(crashable), ..config(3, requesters, RESTART) }
 }
 
-/// Every order of events, with messages that take up to one instant and leases of three.
+/// Every order of events, with messages that take up to one instant and leases of three instants.
 #[test]
 fn small_worlds_hold_in_every_state() {
     let lines = in_full([
@@ -94,7 +94,7 @@ fn small_worlds_hold_in_every_state() {
     insta::assert_snapshot!(lines);
 }
 
-/// The largest world that is explored in full.
+/// The largest world that is explored exhaustively.
 #[test]
 #[ignore = "half a minute, optimised, and some gigabytes: `cargo xtask verify worlds`"]
 fn two_clients_and_a_restart_hold_in_every_state() {

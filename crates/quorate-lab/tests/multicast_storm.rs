@@ -1,5 +1,5 @@
-//! Multicasts in a storm with fixed seeds: each costs what it promises from every sender, and whoever crashes whenever,
-//! all live members deliver or none does, in the order that is promised.
+//! Multicasts in a storm of random faults with fixed seeds. Each costs what it promises from every sender. Whichever
+//! process crashes at any time, all live members deliver or none does, in the promised order.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -32,7 +32,7 @@ fn a_tree_has_n_minus_1_messages_from_every_root() {
             assert_eq!(report.messages.by_kind.of("ACK"), n - 1, "{toml}");
             let multicast = report.multicast.expect("a multicast tells what it delivered");
             assert_eq!((multicast.deliveries, multicast.everywhere), (n, 1), "{toml}");
-            // No deeper than the cube has dimensions.
+            // The tree is no deeper than the dimension of the cube.
             let levels = u64::from(n.next_power_of_two().ilog2());
             assert!(report.delays.client.max <= levels * report.delays.unit, "{toml}");
         }
@@ -43,7 +43,7 @@ fn a_tree_has_n_minus_1_messages_from_every_root() {
 fn a_tree_to_a_group_has_a_message_for_each_member_but_the_sender() {
     for seed in 0..400_u64 {
         let n = 2 + seed % 30;
-        // Any subset will do, as long as it is not empty.
+        // Any subset that is not empty will do.
         let chosen = |process: &u64| (seed * 0x9E37_79B9 + 1) >> (process % 31) & 1 == 1;
         let mut members: Vec<u64> = (0..n).filter(chosen).collect();
         members.push(seed % n);
@@ -64,7 +64,7 @@ fn a_tree_to_a_group_has_a_message_for_each_member_but_the_sender() {
     }
 }
 
-/// Those that bear crashes of anybody.
+/// Algorithms that tolerate the crash of any process.
 const CRASH_TOLERANT: [&str; 7] = [
     "vcube-multicast",
     "reliable",
@@ -84,7 +84,7 @@ fn every_multicast_costs_what_its_formula_says() {
                 ("reliable", n * (n - 1)),
                 ("fifo", n * (n - 1)),
                 ("causal", n * (n - 1)),
-                // The first sequencer is p0, which has nobody to ask.
+                // The first sequencer is p0, which need not send a request to another process.
                 ("total-sequencer", n - u64::from(sender == 0)),
                 ("total-isis", 3 * (n - 1)),
                 ("total-lamport", n * (n - 1)),
@@ -99,7 +99,7 @@ fn every_multicast_costs_what_its_formula_says() {
                 assert_eq!(report.messages.total, expected, "{toml}");
                 assert_eq!(report.cost.kept, Some(true), "{toml}{:?}", report.cost);
                 if algorithm == "total-from-consensus" {
-                    // One agreement, in which only those who are late spare a message.
+                    // One agreement, in which only late processes save a message.
                     let consensus = report.layers["agreement"].total;
                     let most = (n + 3) * (n - 1);
                     assert!((most + 1 - n..=most).contains(&consensus), "{consensus}: {toml}");
@@ -109,7 +109,7 @@ fn every_multicast_costs_what_its_formula_says() {
     }
 }
 
-/// A scenario in which processes crash, some in the middle of a multicast, and news of it takes its time.
+/// A scenario in which processes crash, some in the middle of a multicast, and crash notices are delayed.
 fn stormy(algorithm: &str, seed: u64) -> String {
     let n = 3 + seed % 14;
     let delay = ["constant:1ms", "uniform:1us..5ms", "exponential:1ms"][seed as usize % 3];
@@ -146,8 +146,8 @@ fn whoever_crashes_whenever_all_live_members_deliver_or_none() {
     }
 }
 
-/// Links that reorder and a detector that is quicker than messages: what the crashed have said is still under way when
-/// others act in their place.
+/// Links reorder, and the detector is faster than messages. So messages of the crashed processes are still in
+/// flight when others take over.
 #[test]
 fn one_order_survives_though_news_of_crashes_overtakes_messages() {
     for algorithm in ["total-sequencer", "total-isis", "total-lamport"] {
@@ -223,7 +223,7 @@ fn outside_the_assumptions_the_known_weaknesses_show() {
     assert!(broken("traitor = [\"1:liar\"]", "integrity") > 50, "a liar makes up messages");
 }
 
-/// How many of so many random worlds without crashes break a property.
+/// Number of random scenarios without crashes that violate a property, of `runs` in total.
 fn broken_orders(algorithm: &str, id: &str, runs: u64) -> usize {
     let breaks = |seed: &u64| {
         let toml = format!(
@@ -285,7 +285,7 @@ fn total_orders_need_what_they_assume() {
     assert!(reordered > 50, "links that reorder broke Lamport's order in {reordered} runs");
 }
 
-/// Fewer than half crash, and anybody may suspect anybody for a while.
+/// Fewer than half of the processes crash, and any process may suspect any other for a while.
 #[test]
 fn total_order_from_consensus_bears_wrong_suspicions() {
     for seed in 0..600_u64 {

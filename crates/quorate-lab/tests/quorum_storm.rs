@@ -1,4 +1,5 @@
-//! A short storm over the quorum mutexes: crashes at any moment, each noticed by everyone in its own time.
+//! Short storm (random faults) over the quorum mutexes: crashes at any time, each noticed by every process after
+//! a delay of its own.
 
 use std::fmt::Write;
 
@@ -8,11 +9,11 @@ use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, parse};
 
-/// How many runs over each system; `quorate campaign` makes more.
+/// Number of runs over each system; `quorate campaign` makes more.
 const SEEDS: u64 = 400;
 
-/// n of 4, 8 and 16; 0 to n - 1 crashes; detection from a tenth of a link delay to ten of them; everyone requests,
-/// some twice.
+/// 4, 8 or 16 processes; 0 to n - 1 crashes; detection from a tenth of a link delay to ten link delays; every process makes
+/// a request, some make two.
 fn storm(algorithm: &str, system: &str, seed: u64) -> String {
     let n = [4, 8, 16][seed as usize % 3];
     let mut toml = format!(
@@ -58,7 +59,8 @@ fn our_mutex_excludes_and_never_hangs_over_any_system() {
     }
 }
 
-/// Over views, many of these runs leave fewer alive than half of all: only what rode can let them in.
+/// Over views, many of these runs leave fewer than half of the processes alive. Then only piggybacked
+/// acknowledgements can let them in.
 #[test]
 fn acknowledgements_ride_on_the_diagnosis() {
     for system in AnySystem::names() {
@@ -86,7 +88,7 @@ fn acknowledgements_ride_on_the_diagnosis() {
     }
 }
 
-/// How many runs of the storm break the property, among those where somebody crashes or nobody does.
+/// Number of runs that violate the property, among those with crashes or those without.
 fn count(system: &str, crashes: bool, property: &str) -> usize {
     let breaks = |seed: &u64| {
         let report = report(&storm("quorum-published", system, *seed));
@@ -101,7 +103,7 @@ fn the_published_mutex_hangs_without_failures_but_tree_quorums_never_miss_each_o
         assert!(count(system, false, "ME2") > 0, "{system}");
     }
     assert_eq!(count("tree", true, "ME1"), 0);
-    // Over views two are inside once in a thousand runs: scenarios/quorum has such runs.
+    // Over views, two processes are inside in one of a thousand runs: scenarios/quorum has such runs.
 }
 
 #[test]

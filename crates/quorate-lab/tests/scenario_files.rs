@@ -1,5 +1,4 @@
-//! Scenario files, hostile ones included: every file of the corpus, what becomes of it when it is mangled,
-//! and every scenario there can be.
+//! Scenario files, including hostile ones: every file of the corpus, mangled variants of it, and every possible scenario.
 
 #[path = "checks/any_scenario.rs"]
 mod any_scenario;
@@ -14,7 +13,7 @@ use proptest::sample::{Index, select};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Outcome, Scenario};
 
-/// The files of the corpus, by name and in the order of their names.
+/// Files of the corpus with their names, sorted by name.
 fn corpus() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let entries = std::fs::read_dir(&folder).expect("the corpus is there");
@@ -38,7 +37,7 @@ fn run(
     quorate_lab::run(scenario, conditions, trace).map_err(|error| error.to_string())
 }
 
-/// Findings of the fuzzer that still fail. Whoever mends one takes it off this list.
+/// Findings of the fuzzer that still fail. A fix removes the file from this list.
 const OPEN: [&str; 0] = [];
 
 #[test]
@@ -74,17 +73,17 @@ fn every_text_in_the_corpus_is_tried_as_every_notation() {
 /// A way to mangle a file.
 #[derive(Clone, Debug)]
 enum Mangling {
-    /// Another byte at this place.
+    /// Replaces the byte at this position.
     Byte(Index, u8),
-    /// The end is missing.
+    /// Cuts off the end.
     Truncate(Index),
-    /// Two lines change places.
+    /// Swaps two lines of the file.
     Swap(Index, Index),
-    /// A line stands twice.
+    /// Duplicates one of the lines.
     Repeat(Index),
-    /// The lines of another file follow from there on.
+    /// Continues with the lines of another file from there on.
     Graft(Index, Index),
-    /// Another number in place of this one.
+    /// Replaces a number by another one.
     Number(Index, &'static str),
 }
 
@@ -166,7 +165,7 @@ proptest! {
         let corpus = corpus();
         let (_, text) = file.get(&corpus);
         let mangled = manglings.iter().fold(text.clone(), |text, one| one.apply(&text, &corpus));
-        // While findings are open, mangled files are only read: running them would find the same again.
+        // While findings are open, mangled files are only parsed: running them would find the same failures again.
         let run: checks::Run = if OPEN.is_empty() { run } else { |_, _, _| Err("not run".into()) };
         let _ = checks::scenario_file(&mangled, run);
     }

@@ -1,9 +1,9 @@
-//! Experiments in parts: put together they are what one run finds, to the last byte.
+//! Experiments in shards: merged, they equal the findings of a single run, to the last byte.
 
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentShard, Findings, Options};
 use quorate_lab::shard::{Shard, ShardFile, ShardResult};
 
-/// What a user gets to see of it.
+/// All output that a user gets to see.
 fn output(name: &str, findings: &Findings) -> (String, Vec<u8>, Vec<u8>, Vec<u8>) {
     let (mut text, mut json, mut csv) = (Vec::new(), Vec::new(), Vec::new());
     findings.write_text(&mut text).expect("it can be written");
@@ -18,7 +18,7 @@ fn options(experiment: &Experiment) -> Options {
     Options { seeds: Some(2), up_to, threads: Some(2), ..Options::default() }
 }
 
-/// A part as another machine gets to see it.
+/// A shard after a round trip through a file, as another machine reads it.
 fn part(experiment: &Experiment, number: u32, of: u32) -> ExperimentShard {
     let (shard, options) = (Shard { number, of }, options(experiment));
     let part = experiment.run_shard(&options, shard, &()).expect("it runs");

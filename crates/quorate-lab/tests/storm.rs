@@ -1,5 +1,5 @@
-//! A short storm with fixed seeds: random worlds inside the assumptions break nothing, and runs outside them
-//! break what they are known to break.
+//! Short storm of random faults with fixed seeds: random scenarios inside the assumptions violate nothing, and runs outside
+//! them violate what they are known to violate.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
@@ -40,7 +40,7 @@ fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
             let scenario = generator.scenario(seed);
             let report = report(&scenario);
             assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
-            // A token that goes round costs messages whether anybody wants in or not.
+            // A circulating token costs messages whether any process wants to enter or not.
             if !profile.never_quiescent {
                 assert_eq!(report.cost.kept, Some(true), "{scenario:?}{:?}", report.cost);
             }
@@ -49,7 +49,7 @@ fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
     }
 }
 
-/// What `quorate campaign` runs by itself: up to 16 processes, and all but one of them crash where that is allowed.
+/// The default of `quorate campaign`: up to 16 processes, of which all but one crash where that is allowed.
 #[test]
 fn campaigns_of_sound_algorithms_find_nothing() {
     for profile in sound() {
@@ -89,7 +89,7 @@ fn permissions_handed_over_survive_crashes() {
     }
 }
 
-/// Requests that know of another come at least a message delay after it, and so reach no voter before it.
+/// A request that causally follows another comes at least one message delay after it, and so reaches no voter before it.
 #[test]
 fn with_equal_delays_maekawa_keeps_the_order() {
     for system in AnyCoterie::NAMES {
@@ -118,7 +118,7 @@ fn who_runs_out_of_quorums_says_so_and_hangs_not() {
 fn every_specimen_breaks_what_it_says() {
     for profile in PROFILES {
         let Some(specimen) = &profile.specimen else { continue };
-        // No storm has ever found its run; `scenarios/quorum` has it.
+        // No storm has ever found a failing run; `scenarios/quorum` has one.
         if profile.name == "quorum-without-attempts" {
             continue;
         }
@@ -130,7 +130,7 @@ fn every_specimen_breaks_what_it_says() {
     }
 }
 
-/// Whatever happens, algorithms say what they can say and do not panic; and what they need is no luxury.
+/// Whatever happens, algorithms report what they can and do not panic. And their assumptions are necessary.
 #[test]
 fn beyond_the_assumptions_things_break_and_nothing_panics() {
     let (mut left, mut broken) = (0, 0);

@@ -1,4 +1,4 @@
-//! What a message costs on loopback: through the mesh, plain and with TLS, beside bare TCP.
+//! Measures the cost of a message on loopback: through the mesh, in plain text and with TLS, compared with bare TCP.
 //!
 //! `cargo run --release -p quorate-net --example round_trip`
 
@@ -16,7 +16,7 @@ const ROUNDS: u32 = 20_000;
 const BURST: u64 = 400_000;
 const SIZE: usize = 64;
 
-/// Each side has a thread of its own, as two processes would.
+/// Each side has a thread of its own, like two processes.
 fn main() {
     show("bare TCP, round trip", bare_tcp() / ROUNDS);
     let securities = |tls: bool| -> [Security; 2] {
@@ -73,7 +73,7 @@ fn bare_tcp() -> Duration {
     })
 }
 
-/// Node 0 measures, node 1 answers each message; the first byte says whether it wants an answer.
+/// Node 0 measures, node 1 echoes messages. The first byte of a message requests the echo.
 fn mesh(
     security: [Security; 2],
     measure: impl AsyncFnOnce(&Mesh, &mut Events) -> Duration,

@@ -1,7 +1,7 @@
-//! Answers whoever connects: few at once, each for a short time, and strangers never get further.
+//! Accepts connections: few handshakes at a time, each with a short timeout, and unauthenticated peers get no further.
 //!
-//! When too many are in the middle of a handshake, the oldest has to go. An honest peer needs milliseconds: to keep it out,
-//! a stranger would have to come thousands of times a second instead of holding a few connections open.
+//! When too many connections are in a handshake, the oldest is dropped. An honest peer needs milliseconds. To keep it out,
+//! an attacker would have to connect thousands of times per second. Holding a few connections open is not enough.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -18,13 +18,13 @@ use crate::mesh::Shared;
 use crate::network::{Connection, Listener};
 use crate::serve::serve;
 
-/// How long to wait when no connection can be accepted, for want of files perhaps.
+/// Pause after a failed accept, for example when no file descriptors are left.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// The handshakes that are not finished, the oldest first.
+/// The unfinished handshakes, the oldest first.
 type PendingHandshakes = Arc<Mutex<BTreeMap<u64, AbortHandle>>>;
 
-/// Until the mesh stops; then waits for the connections to end.
+/// Accepts connections until the mesh stops; then waits for the connections to end.
 pub(crate) async fn accept_all(
     shared: Arc<Shared>,
     mut listener: Box<dyn Listener>,
@@ -45,7 +45,7 @@ pub(crate) async fn accept_all(
                 let entry = PendingEntry { number, handshakes: Arc::clone(&pending) };
                 let task =
                     handle_connection(Arc::clone(&shared), connection, events.clone(), entry);
-                // The lock is held until the task is listed, so that it cannot be done before.
+                // The lock is held until the task is listed, so that the task cannot remove its entry before.
                 let mut list = pending.lock().unwrap_or_else(PoisonError::into_inner);
                 list.insert(number, tasks.spawn(task));
             }
@@ -89,7 +89,7 @@ async fn handle_connection(
     }
 }
 
-/// Takes a handshake off the list when it is over.
+/// Removes a handshake from the list when dropped.
 struct PendingEntry {
     number: u64,
     handshakes: PendingHandshakes,

@@ -1,4 +1,4 @@
-//! The certificate authority of a cluster: a key, and certificates for nodes signed with it.
+//! The certificate authority of a cluster: a key, and certificates for nodes and clients signed with it.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use rcgen::{
 use crate::client_certificate::client_name;
 use crate::tls::node_name;
 
-/// How long the authority itself is good for: replacing it means new certificates everywhere.
+/// Validity of the authority's own certificate, in days. Replacing the authority requires new certificates everywhere.
 const AUTHORITY_DAYS: u32 = 3650;
-/// Certificates are good from a little before they are made, for machines whose clocks are behind.
+/// Certificates are valid from a little before their creation, for machines whose clocks are behind.
 const BACKDATED: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A certificate and its key, as PEM.
 #[derive(Clone)]
 pub struct Pem {
-    /// The certificate.
+    /// The certificate, as PEM.
     pub certificate: String,
-    /// Its secret key.
+    /// The private key, as PEM.
     pub key: String,
 }
 
-/// What signs the certificates of the nodes of one cluster.
+/// Signs the certificates of the nodes and clients of one cluster.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// A new one.
+    /// Generates a new authority and returns it with its certificate and key.
     pub fn generate() -> Result<(Self, Pem), rcgen::Error> {
         let key = KeyPair::generate()?;
         let certificate = authority_params().self_signed(&key)?.pem();
@@ -40,13 +40,13 @@ impl Authority {
         Ok((Self { issuer: Issuer::new(authority_params(), key) }, pem))
     }
 
-    /// The one with this key. Its certificate need not be read: all that goes into the nodes' certificates is the name
-    /// that every authority of quorate has, and its key.
+    /// Creates the authority with this key. Its certificate is not needed: a node's certificate contains only the name,
+    /// which is the same for every authority of quorate, and the key.
     pub fn from_key(pem: &str) -> Result<Self, rcgen::Error> {
         Ok(Self { issuer: Issuer::new(authority_params(), KeyPair::from_pem(pem)?) })
     }
 
-    /// A certificate by which a node is known, at these names and addresses as well, for so many days.
+    /// Creates a certificate of a node, valid for these names and addresses too, for `days` days.
     pub fn certify(
         &self,
         node: ProcessId,
@@ -59,7 +59,7 @@ impl Authority {
         self.sign(&format!("quorate node {}", node.number()), names, &uses, days)
     }
 
-    /// A certificate by which a client is known, for so many days.
+    /// Creates a certificate of a client, valid for `days` days.
     pub fn certify_client(&self, client: &str, days: u32) -> Result<Pem, rcgen::Error> {
         let uses = [ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(&format!("quorate client {client}"), vec![client_name(client)], &uses, days)

@@ -1,8 +1,8 @@
-//! How long to wait before dialling again: longer each time, and never two nodes in step.
+//! Exponential backoff between redials, with jitter so that nodes do not dial in step.
 
 use std::time::Duration;
 
-/// Pauses that double, each shortened by chance to something between its half and its whole.
+/// Pauses that double each time. Each is shortened randomly, to at least half its length.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     first: Duration,
@@ -12,29 +12,29 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Equal seeds give equal pauses.
+    /// Creates a sequence of pauses. Equal seeds give equal pauses.
     pub(crate) fn new(first: Duration, longest: Duration, seed: u64) -> Self {
         Self { first, longest: longest.max(first), next: first, rng_state: seed }
     }
 
-    /// The next pause.
+    /// Returns the next pause and doubles the one after it.
     pub(crate) fn pause(&mut self) -> Duration {
         let whole = self.next;
         self.next = (whole * 2).min(self.longest);
         whole.mul_f64(0.5 + 0.5 * self.draw())
     }
 
-    /// All went well: start from the shortest again.
+    /// Restarts from the shortest pause, after a success.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 
-    /// There is no hope for now: wait for long.
+    /// Continues with the longest pause, after a failure that a quick redial will not fix.
     pub(crate) fn skip_to_longest(&mut self) {
         self.next = self.longest;
     }
 
-    /// Something between 0 and 1 (splitmix64).
+    /// Random number between 0 and 1 (splitmix64).
     fn draw(&mut self) -> f64 {
         self.rng_state = self.rng_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.rng_state;

@@ -1,7 +1,7 @@
-//! The certificate files of a cluster: made where they are missing, renewed when asked to, never overwritten otherwise.
+//! The certificate files of a cluster: created if they are missing, renewed on request, and never overwritten otherwise.
 //!
-//! A directory holds `ca.pem` and `ca.key`, and for each node `node-3.pem` and `node-3.key`. Keys are readable by their
-//! owner only. A node needs `ca.pem` and its own two files; `ca.key` belongs on no node.
+//! A directory contains `ca.pem` and `ca.key`, and for each node `node-3.pem` and `node-3.key`. Keys are readable by their
+//! owner only. A node needs `ca.pem` and its own two files. `ca.key` must not be stored on any node.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,90 +12,91 @@ use rustls::pki_types::ServerName;
 
 use crate::authority::{Authority, Pem};
 
-/// What is wanted.
+/// Specification of the certificates to create.
 #[derive(Clone, Debug)]
 pub struct CertsSpec {
-    /// Each node, and the names and addresses under which it is reached, beside the name that nodes use.
+    /// Each node, and the host names and addresses at which it is reached, in addition to the name that nodes use.
     pub nodes: Vec<(ProcessId, Vec<String>)>,
-    /// Clients that are to be known by a certificate.
+    /// Clients that authenticate themselves with a certificate.
     pub clients: Vec<String>,
-    /// For how many days a node's certificate is good.
+    /// Validity of new certificates of nodes and clients, in days.
     pub days: u32,
-    /// Whether nodes that have a certificate get a new one.
+    /// Whether existing certificates of nodes and clients are renewed.
     pub renew: bool,
 }
 
-/// What became of a certificate.
+/// Whether a certificate was created, renewed or kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueOutcome {
-    /// There was none.
+    /// The certificate did not exist and was created.
     Made,
-    /// There was one, and a new one was asked for.
+    /// The certificate existed and was renewed on request.
     Renewed,
-    /// There was one, and it is still there.
+    /// The certificate existed and was kept.
     Kept,
 }
 
-/// Whose a certificate is.
+/// The subject of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateSubject {
-    /// The authority's.
+    /// The authority of the cluster.
     Authority,
-    /// A node's.
+    /// A node of the cluster.
     Node(ProcessId),
-    /// A client's.
+    /// A client with this name.
     Client(String),
 }
 
 /// A certificate in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateEntry {
-    /// Whose.
+    /// The subject of the certificate.
     pub subject: CertificateSubject,
-    /// What became of it.
+    /// Whether it was created, renewed or kept.
     pub outcome: IssueOutcome,
-    /// The file of the certificate.
+    /// Path of the certificate.
     pub certificate: PathBuf,
-    /// The file of the secret key.
+    /// Path of the private key.
     pub key: PathBuf,
 }
 
-/// Why certificates could not be made.
+/// Reason why certificates could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CertsError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// I/O error of the operating system.
         source: io::Error,
     },
-    /// Half of a pair is missing.
+    /// One file of a certificate and its key is missing.
     #[error("{} exists and {} does not: put it back, or remove the former", present.display(), missing.display())]
     IncompletePair {
-        /// The file that is there.
+        /// The file that exists.
         present: PathBuf,
-        /// The file that is not.
+        /// The file that is missing.
         missing: PathBuf,
     },
-    /// A name that no certificate may have.
+    /// A host name or address is invalid.
     #[error("`{0}` is neither a name nor an address under which a node can be reached")]
     Name(String),
-    /// A client that cannot be called so.
+    /// The name of a client is invalid.
     #[error("`{0}` is no name for a client: 1 to 60 small letters, digits and hyphens")]
     Client(String),
-    /// The key of the authority makes no sense.
+    /// A key or certificate is invalid.
     #[error("{context}: {source}")]
     Invalid {
-        /// What makes no sense.
+        /// The invalid item, or its path.
         context: String,
-        /// Why.
+        /// Error of the certificate library.
         source: rcgen::Error,
     },
 }
 
-/// Makes what is missing of an authority and its nodes' certificates, and renews the latter if asked to.
+/// Creates the missing certificates of the authority, the nodes and the clients. On request, renews those of nodes and
+/// clients that exist.
 pub fn make(directory: &Path, spec: &CertsSpec) -> Result<Vec<CertificateEntry>, CertsError> {
     let mut names = spec.nodes.iter().flat_map(|(_, names)| names);
     if let Some(wrong) = names.find(|name| !is_host_name(name)) {
@@ -131,10 +132,10 @@ pub fn make(directory: &Path, spec: &CertsSpec) -> Result<Vec<CertificateEntry>,
     Ok(entries)
 }
 
-/// Every node is also reached from its own machine.
+/// Local names in every node's certificate: a node is also reached from its own machine.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Makes a pair where there is none, or a new one if that is wanted.
+/// Creates a pair if there is none, or replaces it if `renew` is set.
 fn issue(
     pair: &KeyPairFiles,
     renew: bool,
@@ -152,13 +153,14 @@ fn issue(
     Ok(outcome)
 }
 
-/// What a client may be called.
+/// Whether this name is permitted for a client.
 fn is_client_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     (1..=60).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('-')
 }
 
-/// A name or an address; not one by which nodes know each other, or one could pass for another.
+/// Whether this is a host name or an address. Names by which nodes identify each other are refused: otherwise a node could
+/// impersonate another.
 fn is_host_name(name: &str) -> bool {
     ServerName::try_from(name).is_ok() && !name.to_ascii_lowercase().ends_with(".quorate.internal")
 }
@@ -199,7 +201,8 @@ impl KeyPairFiles {
         }
     }
 
-    /// The key first: a node that reloads between the two finds a pair that does not fit, and keeps what it has.
+    /// Writes the key first: a node that reloads between the two writes finds a pair that does not match, and keeps its
+    /// current certificates.
     fn write(&self, pem: &Pem) -> Result<(), CertsError> {
         replace(&self.key, &pem.key, 0o600)?;
         replace(&self.certificate, &pem.certificate, 0o644)
@@ -215,7 +218,7 @@ impl KeyPairFiles {
     }
 }
 
-/// For its owner alone, where the system knows such a thing.
+/// Sets the mode of a new file, on systems that have one.
 #[cfg(unix)]
 fn with_mode(options: &mut fs::OpenOptions, mode: u32) -> &mut fs::OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(options, mode)
@@ -226,7 +229,7 @@ fn with_mode(options: &mut fs::OpenOptions, _: u32) -> &mut fs::OpenOptions {
     options
 }
 
-/// Writes a file beside the one meant and puts it in its place, so that nobody ever reads half of it.
+/// Writes a temporary file and renames it, so that a partially written file is never read.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
     let temporary = path.with_extension("new");
     let write = || {

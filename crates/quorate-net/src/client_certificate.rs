@@ -1,4 +1,4 @@
-//! The door for clients, who are no nodes: they know the node by its certificate, and may show one of their own.
+//! TLS for clients, which are not nodes: they verify the node's certificate, and may present one of their own.
 
 use std::io;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use tokio_rustls::TlsAcceptor;
 use crate::network::Stream;
 use crate::tls::Tls;
 
-/// The name that a client's certificate must be good for.
+/// The name that a client's certificate must be valid for.
 pub fn client_name(client: &str) -> String {
     format!("{client}.client.quorate.internal")
 }
 
-/// A certificate that a client has shown, signed by the cluster's authority.
+/// A certificate that a client has presented, signed by the cluster's authority.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate(CertificateDer<'static>);
 
 impl ClientCertificate {
-    /// Whether it is this client's.
+    /// Whether the certificate belongs to this client.
     pub fn is_for(&self, client: &str) -> bool {
         let Ok(parsed) = ParsedCertificate::try_from(&self.0) else { return false };
         let name = ServerName::try_from(client_name(client));
@@ -30,7 +30,7 @@ impl ClientCertificate {
 }
 
 impl Tls {
-    /// Answers a client that begins to speak TLS. What it says then, and its certificate if it has shown one.
+    /// Accepts a TLS connection of a client. Returns the decrypted stream, and the certificate if the client presented one.
     pub async fn accept_client<S: Stream>(
         &self,
         stream: S,

@@ -1,24 +1,24 @@
-//! Messages as bytes: postcard, a compact and documented format without names of fields.
+//! Messages as bytes: postcard, a compact and documented format without field names.
 //!
-//! It does not describe itself. Variants of enums may only be appended, fields not at all: whoever changes a message raises
-//! the version of the messages, and speaks the old one to those who know no other.
+//! The format is not self-describing. Enum variants may only be appended, and fields may not be added at all. A change of a
+//! message requires a new message version, and nodes continue to speak the old version with nodes that know no other.
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes that are not the message expected.
+/// Error for bytes that are not the expected message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a message that this version knows: {0}")]
 pub struct DecodeError(String);
 
-/// A message as bytes.
+/// Encodes a message as bytes.
 pub fn encode<M: Serialize>(message: &M) -> Bytes {
     let bytes = postcard::to_stdvec(message);
     bytes.expect("messages are plain data, which is always encoded").into()
 }
 
-/// Bytes as a message; bytes behind its end are refused.
+/// Decodes a message; fails if bytes are left over.
 pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, DecodeError> {
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),

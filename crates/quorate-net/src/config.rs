@@ -1,4 +1,4 @@
-//! Who a node is, whom it talks to and how.
+//! Configuration of a node: its identity, its peers and its limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,69 +11,69 @@ use crate::terms::Terms;
 use crate::tls::Tls;
 use crate::versions::{FRAME_VERSIONS, Versions};
 
-/// What a mesh needs to know.
+/// Configuration of a [`Mesh`](crate::Mesh).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// The cluster.
+    /// Identifier of the cluster.
     pub cluster: ClusterId,
-    /// Who this node is.
+    /// Number of this node.
     pub me: ProcessId,
-    /// Which life of it this is; larger than all before, and not zero.
+    /// Incarnation of this node: greater than that of every earlier start, and not zero.
     pub incarnation: Incarnation,
-    /// The other nodes and where they wait for connections, `host:port`. An entry of this node itself is not looked at.
+    /// Addresses of the other nodes, as `host:port`. An entry for this node itself is ignored.
     pub peers: BTreeMap<ProcessId, String>,
-    /// How connections are protected.
+    /// Transport security of connections.
     pub security: Security,
-    /// The versions of the owner's messages that are understood.
+    /// Supported versions of the owner's messages.
     pub messages: Versions,
-    /// The versions of frames that are spoken; fewer than this build knows only in tests.
+    /// Supported versions of frames. Only tests set fewer than this build supports.
     pub frames: Versions,
-    /// The terms of the cluster, equal on all its nodes.
+    /// Terms of the cluster, which must be equal on all its nodes.
     pub terms: Terms,
-    /// Bounds of everything.
+    /// Size limits and timeouts.
     pub limits: Limits,
-    /// Where the jitter of redialling comes from: equal seeds make equal pauses.
+    /// Seed of the jitter between redials: equal seeds give equal pauses.
     pub seed: u64,
 }
 
-/// How connections are protected.
+/// Transport security of connections.
 #[derive(Clone)]
 pub enum Security {
-    /// Mutual TLS with the authority of the cluster.
+    /// Mutual TLS with certificates of the cluster's authority.
     Tls(Arc<Tls>),
-    /// Not at all: for processes on one machine only, and only when asked for.
+    /// Plain text. Permitted only between processes of one machine.
     Plain,
 }
 
-/// Why a mesh cannot start.
+/// Reason why a mesh cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// Limits that contradict each other.
+    /// The limits contradict each other.
     #[error("the limits make no sense: {0}")]
     Limits(#[from] InvalidLimits),
-    /// Zero is no life.
+    /// The incarnation is zero.
     #[error("the number of an incarnation must not be zero")]
     Incarnation,
-    /// A range of versions that is upside down.
+    /// The oldest version of a range is newer than its newest one.
     #[error("the versions {0} make no sense")]
     Versions(Versions),
-    /// The certificate belongs to somebody else.
+    /// The certificate belongs to another node.
     #[error("the certificate is not good for {0}: use the one that was made for this node")]
     Certificate(String),
-    /// In plain text beyond this machine.
+    /// Plain text is configured, but the listener is reachable from other machines.
     #[error(
         "plain TCP is for one machine only, and {0} can be reached from elsewhere: use certificates"
     )]
     NotHostLocal(std::net::SocketAddr),
-    /// It cannot listen.
+    /// The address of the listener is unknown.
     #[error("the listener has no address: {0}")]
     Listener(std::io::Error),
 }
 
 impl Config {
-    /// A node with the default limits and the clock's incarnation.
+    /// Configuration with the default limits and an incarnation from the clock.
     pub fn new(
         cluster: ClusterId,
         me: ProcessId,

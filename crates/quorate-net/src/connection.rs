@@ -1,7 +1,7 @@
-//! One connection while it lasts: reads, writes, and notices when the other side is gone.
+//! One connection while it lasts: reads, writes, and detects when the peer is lost.
 //!
-//! Everything happens in one task, so that a message costs no more wake-ups than it must. The writer takes all that is
-//! queued and writes it at once.
+//! Everything happens in one task, to minimise the number of wake-ups per message. The writer takes all queued messages and
+//! writes them together.
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
@@ -16,19 +16,19 @@ use crate::link::{Link, SlotClaim, State};
 use crate::mesh::Phase;
 use crate::network::Stream;
 
-/// As much is written at once, and a little more.
+/// Size at which a write buffer is flushed. The last message may exceed it.
 const WRITE_CHUNK: usize = 256 << 10;
-/// As much is read at once.
+/// Number of bytes reserved for one read.
 const READ_CHUNK: usize = 64 << 10;
 
-/// What a connection needs beside its link.
+/// Everything that a connection needs in addition to its link.
 pub(crate) struct ConnectionContext<'a> {
     pub(crate) events: &'a mpsc::Sender<Event>,
     pub(crate) limits: &'a Limits,
     pub(crate) phase: watch::Receiver<Phase>,
 }
 
-/// Runs until the connection is over; says why.
+/// Runs until the connection ends; returns the reason.
 pub(crate) async fn run(
     link: &Link,
     stream: Box<dyn Stream>,
@@ -84,7 +84,8 @@ async fn write(
     }
 }
 
-/// Everything that should be written now. Whether an acknowledgement is owed, and whether all is acknowledged by them.
+/// Fills the buffer with everything that should be written now. Returns whether an acknowledgement is owed, and whether the
+/// peer has acknowledged all messages.
 fn fill(
     link: &Link,
     buffer: &mut BytesMut,
@@ -143,7 +144,7 @@ async fn read(
     }
 }
 
-/// Deals with all frames that have arrived completely.
+/// Handles all frames that have arrived completely.
 async fn handle_frames(
     link: &Link,
     buffer: &mut BytesMut,
@@ -163,7 +164,7 @@ async fn handle_frames(
                 let permit = reserve_event(link, context).await?;
                 let arrival = active_state(link)?.delivery.on_data(sequence);
                 if arrival.map_err(|why| violation(&why))? == Arrival::New {
-                    // A copy of its own: a small message that is kept must not keep everything that arrived with it.
+                    // A copy: a small payload that is kept must not keep the whole read buffer alive.
                     let payload = Bytes::copy_from_slice(payload);
                     permit.send(Event::Message { from: link.peer, payload });
                 }
@@ -175,13 +176,13 @@ async fn handle_frames(
     }
 }
 
-/// What is known about a peer that still is one: the books of others are closed.
+/// State of a link whose peer has not been removed; fails with [`DisconnectReason::Removed`] otherwise.
 fn active_state(link: &Link) -> Result<std::sync::MutexGuard<'_, State>, DisconnectReason> {
     let state = link.state();
     if state.removed { Err(DisconnectReason::Removed) } else { Ok(state) }
 }
 
-/// A place in the owner's queue. While we wait for one, the other side is not to blame for silence.
+/// Reserves a place in the owner's queue. While this waits, the peer is not to blame for silence.
 async fn reserve_event<'a>(
     link: &Link,
     context: &ConnectionContext<'a>,
@@ -197,7 +198,7 @@ async fn reserve_event<'a>(
     permit.map_err(|_| DisconnectReason::Broken("nobody reads the events".to_owned()))
 }
 
-/// Ends when nothing has been heard for too long.
+/// Returns when nothing has been received for too long.
 async fn silence_timeout(link: &Link, limits: &Limits) {
     loop {
         let deadline = {

@@ -1,7 +1,7 @@
-//! The books of one link: what was sent and not acknowledged, what has arrived. No I/O.
+//! Delivery state of one link: messages that are not acknowledged, and the count of received ones. No I/O.
 //!
-//! Messages are counted from 1 for each pair of lives. What is queued and what was sent but not acknowledged is one queue:
-//! a new connection begins where the other side says that it is, and what it has twice is dropped.
+//! Messages are numbered from 1 for each pair of incarnations. Queued messages and sent but unacknowledged ones form one
+//! queue. A new connection starts after the last message that the peer reports as received, and duplicates are dropped.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::hello::{Incarnation, Received};
 use crate::limits::MESSAGE_OVERHEAD;
 use crate::refusal::{Refusal, RefusalReason};
 
-/// So many messages are acknowledged without waiting for one to ride on.
+/// Number of received messages after which an acknowledgement is sent without waiting to be piggybacked.
 const MAX_UNACKED: u64 = 64;
 
-/// What a message counts in a queue.
+/// Cost of a message in a queue, in bytes.
 pub(crate) const fn cost(payload: &Bytes) -> usize {
     payload.len() + MESSAGE_OVERHEAD
 }
@@ -23,37 +23,37 @@ pub(crate) const fn cost(payload: &Bytes) -> usize {
 #[derive(Debug)]
 pub(crate) struct DeliveryState {
     queue: VecDeque<Bytes>,
-    /// The number of the first message of the queue.
+    /// Sequence number of the first message in the queue.
     first: u64,
-    /// The number of the next message that goes over this connection.
+    /// Sequence number of the next message to be sent over this connection.
     next: u64,
-    /// The largest number that ever went over a connection.
+    /// Greatest sequence number ever sent over any connection.
     sent: u64,
     peer_incarnation: Option<Incarnation>,
     received: u64,
-    /// How many the other side was told that we have received.
+    /// Number of received messages that the peer has been informed of.
     acknowledged: u64,
 }
 
-/// What a meeting has changed.
+/// Result of a reconciliation with the peer at the start of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reconciliation {
-    /// How much room there is again in the queue.
+    /// Capacity of the queue that was freed, in bytes.
     pub(crate) freed: usize,
-    /// How many messages were dropped because they were meant for an earlier life.
+    /// Number of messages dropped because they were queued for an earlier incarnation.
     pub(crate) dropped: usize,
 }
 
-/// What to do with a message that has arrived.
+/// Classification of a message that has arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It is the next one.
+    /// The message is the next one.
     New,
-    /// It was here before.
+    /// The message has been received before.
     Duplicate,
 }
 
-/// What no honest peer says.
+/// A violation of the protocol by the peer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProtocolViolation {
     #[error("message {got} where {expected} was next")]
@@ -87,22 +87,23 @@ impl DeliveryState {
         self.peer_incarnation
     }
 
-    /// What has arrived of their life, to be said in a first word.
+    /// Incarnation of the peer and number of messages received from it, for the handshake.
     pub(crate) fn received(&self) -> Option<Received> {
         self.peer_incarnation.map(|from| Received { from, messages: self.received })
     }
 
-    /// Forgets what has never gone over a connection. What has may have arrived, and its number is taken.
+    /// Drops the messages that were never sent. A sent message may have been received, and its sequence number is taken.
     pub(crate) fn drop_unsent(&mut self) {
         self.queue.truncate((self.sent + 1 - self.first) as usize);
     }
 
-    /// How much of the queue's room is taken.
+    /// Capacity of the queue in use, in bytes.
     pub(crate) fn cost(&self) -> usize {
         self.queue.iter().map(cost).sum()
     }
 
-    /// A connection begins: they say which life they are in, and what they have received of this one of ours.
+    /// Starts a connection. Compares the peer's incarnation with the known one, and the number of messages that the peer
+    /// has received from our incarnation with the number sent.
     pub(crate) fn reconcile(
         &mut self,
         own_incarnation: Incarnation,
@@ -141,7 +142,7 @@ impl DeliveryState {
         Ok(reconciliation)
     }
 
-    /// Frames of what has not gone over this connection, until there are so many bytes.
+    /// Writes frames of messages not yet sent over this connection, until `into` contains at least `enough` bytes.
     pub(crate) fn write(&mut self, into: &mut BytesMut, enough: usize) {
         while into.len() < enough {
             let Some(payload) = self.queue.get((self.next - self.first) as usize) else { return };
@@ -153,23 +154,23 @@ impl DeliveryState {
         }
     }
 
-    /// A frame that says no more than what has arrived.
+    /// Writes a frame without a message, which carries only the acknowledgement.
     pub(crate) fn write_control(&mut self, body: Body<'_>, into: &mut BytesMut) {
         Frame { acknowledged: self.received, body }.encode(into);
         self.acknowledged = self.received;
     }
 
-    /// Whether an acknowledgement is owed.
+    /// Whether received messages have not been acknowledged yet.
     pub(crate) const fn owes_ack(&self) -> bool {
         self.received > self.acknowledged
     }
 
-    /// Whether so many are owed that it should not wait.
+    /// Whether the acknowledgement should not wait to be piggybacked.
     pub(crate) const fn ack_is_urgent(&self) -> bool {
         self.received - self.acknowledged >= MAX_UNACKED
     }
 
-    /// They have received so many; how much room there is again.
+    /// Handles an acknowledgement of this number of messages; returns the freed capacity in bytes.
     pub(crate) fn on_ack(&mut self, messages: u64) -> Result<usize, ProtocolViolation> {
         if messages > self.sent {
             return Err(ProtocolViolation::Acknowledged(messages));
@@ -177,7 +178,7 @@ impl DeliveryState {
         Ok(self.drop_acknowledged(messages))
     }
 
-    /// A message has arrived.
+    /// Classifies a message that has arrived, and counts it if it is new.
     pub(crate) fn on_data(&mut self, sequence: u64) -> Result<Arrival, ProtocolViolation> {
         let expected = self.received + 1;
         if sequence > expected {

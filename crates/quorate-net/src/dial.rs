@@ -1,4 +1,4 @@
-//! Dials one peer again and again, and runs the connection while it lasts.
+//! Dials one peer repeatedly, and runs each connection while it lasts.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::mesh::Shared;
 use crate::serve::serve;
 
-/// Until the mesh stops or the peer is none any longer.
+/// Dials a peer until the mesh stops or the peer is removed.
 pub(crate) async fn keep_dialling(
     shared: Arc<Shared>,
     link: Arc<Link>,
@@ -49,7 +49,7 @@ pub(crate) async fn keep_dialling(
     }
 }
 
-/// Once for each new trouble, so that a peer that stays away does not fill the log.
+/// Records a failure. Logs each new failure only once, so that an absent peer does not fill the log.
 fn record_failure(link: &Link, failure: &HandshakeError, backoff: &mut Backoff) {
     if matches!(failure, HandshakeError::RefusedByPeer(_) | HandshakeError::RefusedByUs(_)) {
         backoff.skip_to_longest();

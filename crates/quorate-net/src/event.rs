@@ -1,4 +1,4 @@
-//! What the owner of a mesh is told.
+//! Events of a mesh, for its owner.
 
 use std::fmt;
 
@@ -8,51 +8,51 @@ use tokio::sync::mpsc;
 
 use crate::hello::Incarnation;
 
-/// Something that happened on a link.
+/// An event on a link to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message, each exactly once and in the order in which it was sent.
+    /// A message has arrived. Messages of a peer arrive exactly once, in the order in which they were sent.
     Message {
-        /// From whom.
+        /// The sender of the message.
         from: ProcessId,
-        /// What; the owner has encoded it.
+        /// The bytes of the message, as encoded by the sender's owner.
         payload: Bytes,
     },
-    /// A peer can be talked to.
+    /// A peer is connected.
     Up {
-        /// Who.
+        /// Number of the peer.
         peer: ProcessId,
-        /// Which life of it.
+        /// Incarnation of the peer.
         incarnation: Incarnation,
-        /// Whether this life is new to us: it remembers nothing of what was said before, and what was queued for the life
-        /// before has been dropped.
+        /// Whether this incarnation was not announced before, since the peer was added. After a restart the peer has lost
+        /// its state, and messages queued for its earlier incarnation have been dropped.
         fresh: bool,
-        /// The version of the owner's messages that both speak.
+        /// Negotiated version of the owner's messages.
         version: u16,
     },
-    /// The connection to a peer is gone. What is queued for it waits for the next one.
+    /// A peer is disconnected. Messages queued for it wait for the next connection.
     Down {
-        /// Who.
+        /// Number of the peer.
         peer: ProcessId,
-        /// Why.
+        /// Reason of the disconnection.
         why: DisconnectReason,
     },
 }
 
-/// Why a connection is gone.
+/// Reason why a connection has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DisconnectReason {
-    /// It has said farewell: it stops.
+    /// The peer has announced that it stops.
     Stopped,
-    /// It has connected anew.
+    /// The peer has opened a new connection.
     Replaced,
-    /// It is not a peer any longer.
+    /// The peer was removed from the configuration.
     Removed,
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     Silent,
-    /// The connection broke.
+    /// The connection broke, with this I/O error.
     Broken(String),
-    /// It sent what no honest peer sends.
+    /// The peer violated the protocol.
     ProtocolViolation(String),
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for DisconnectReason {
     }
 }
 
-/// The events of a mesh, in order. Peers are not read while too many wait here.
+/// The events of a mesh, in order. While too many wait here, peers are not read (backpressure).
 #[derive(Debug)]
 pub struct Events {
     queue: mpsc::Receiver<Event>,
@@ -80,12 +80,12 @@ impl Events {
         Self { queue }
     }
 
-    /// The next event; none once the mesh has stopped and everything was told.
+    /// Waits for the next event; `None` once the mesh has stopped and all events were read.
     pub async fn next(&mut self) -> Option<Event> {
         self.queue.recv().await
     }
 
-    /// The next event if there is one already.
+    /// The next event, if one is queued.
     pub fn try_next(&mut self) -> Option<Event> {
         self.queue.try_recv().ok()
     }

@@ -1,4 +1,4 @@
-//! What goes over a connection once two nodes have agreed to talk: frames with their length in front.
+//! Frames with a length prefix, which are exchanged over a connection after the handshake.
 //!
 //! ```text
 //! length: u32 | kind: u8 | acknowledged: u64 | data: sequence u64, payload
@@ -6,75 +6,75 @@
 //!                                            | farewell: nothing
 //! ```
 //!
-//! Numbers are big endian; the length does not count itself. Every frame says how many messages its sender has
-//! received, so that acknowledgements ride on whatever is sent. The decoder looks at what has arrived and never
-//! reserves room because of what a length claims.
+//! Numbers are big endian. The length does not include itself. Every frame carries the number of messages that its sender
+//! has received, so that acknowledgements are piggybacked on all traffic. The decoder reads only bytes that have arrived.
+//! It never allocates memory based on the claimed length.
 
 use bytes::{Buf, BufMut, BytesMut};
 
-/// The bytes of the length.
+/// Size of the length prefix, in bytes.
 const LENGTH: usize = 4;
-/// The bytes of a frame's kind and acknowledgement.
+/// Size of a frame's kind and acknowledgement, in bytes.
 const HEAD: usize = 1 + 8;
-/// The bytes of a sequence number.
+/// Size of a sequence number, in bytes.
 const SEQUENCE: usize = 8;
 
-/// By how much a frame with a message is larger than the message.
+/// Size of a frame with a message, minus the size of the message.
 pub const DATA_OVERHEAD: usize = LENGTH + HEAD + SEQUENCE;
 
 const DATA: u8 = 1;
 const ALIVE: u8 = 2;
 const FAREWELL: u8 = 3;
 
-/// One frame.
+/// One frame of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// How many messages its sender has received on this link.
+    /// Number of messages that the sender has received on this link.
     pub acknowledged: u64,
-    /// What else it says.
+    /// The contents of the frame.
     pub body: Body<'a>,
 }
 
-/// What a frame says.
+/// The contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// A message of the owner, counted from 1 on this link.
+    /// A message of the owner. Messages are numbered from 1 on this link.
     Data {
-        /// Its number.
+        /// Sequence number of the message.
         sequence: u64,
-        /// Its bytes.
+        /// Bytes of the message.
         payload: &'a [u8],
     },
-    /// Nothing: a sign of life, or an acknowledgement that found nothing to ride on.
+    /// Nothing: a keep-alive, or an acknowledgement that could not be piggybacked.
     Alive,
-    /// The sender stops and will not say anything more.
+    /// The sender stops and sends nothing more.
     Farewell,
 }
 
-/// Bytes that no honest peer sends.
+/// Error for bytes that are not a valid frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// Longer than allowed.
+    /// The frame exceeds the length limit.
     #[error("a frame of {length} bytes, where {max} are allowed")]
     TooLong {
-        /// Its length.
+        /// Length of the frame, in bytes.
         length: usize,
-        /// The largest length allowed.
+        /// Maximum length of a frame, in bytes.
         max: usize,
     },
-    /// Too short for its kind.
+    /// The frame is too short for its kind.
     #[error("a frame of {0} bytes, too short for its kind")]
     TooShort(usize),
-    /// No kind of this number.
+    /// The kind of the frame is unknown.
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(u8),
-    /// Bytes where there should be none.
+    /// The frame has bytes where there should be none.
     #[error("{0} bytes after the end of a frame without contents")]
     Tail(usize),
 }
 
 impl Frame<'_> {
-    /// Appends it to what is to be written.
+    /// Appends the frame to a buffer.
     pub fn encode(&self, into: &mut BytesMut) {
         let (kind, contents) = match self.body {
             Body::Data { payload, .. } => (DATA, SEQUENCE + payload.len()),
@@ -93,8 +93,8 @@ impl Frame<'_> {
     }
 }
 
-/// The first frame of what has arrived, and how many bytes it takes; none if it has not arrived completely. A message
-/// may have `max` bytes.
+/// Decodes the first frame of the bytes that have arrived, and returns it with its size; `None` if the frame is incomplete.
+/// A message may have at most `max` bytes.
 pub fn decode(arrived: &[u8], max: usize) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
     let Some((mut prefix, rest)) = arrived.split_at_checked(LENGTH) else { return Ok(None) };
     let length = prefix.get_u32() as usize;

@@ -1,4 +1,4 @@
-//! How a connection begins, on both sides: TLS, first words, terms; or a refusal that says why.
+//! The handshake on both sides: TLS, [`Hello`], terms; or a refusal with a reason.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::refusal::{Refusal, RefusalReason};
 use crate::terms;
 use crate::tls;
 
-/// Why a connection did not come about.
+/// Reason why a connection was not established.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {
     #[error("{0}")]
@@ -41,18 +41,18 @@ pub(crate) enum HandshakeError {
     Superseded,
 }
 
-/// A connection that may begin, and whose turn it is.
+/// A connection that has completed its handshake and holds the slot of its link.
 pub(crate) struct Established {
     pub(crate) link: Arc<Link>,
     pub(crate) stream: Box<dyn Stream>,
     pub(crate) claim: SlotClaim,
-    /// The version of the owner's messages.
+    /// Negotiated version of the owner's messages.
     pub(crate) version: u16,
-    /// Kept until the connection is over.
+    /// Held until the connection has ended.
     pub(crate) slot: OwnedMutexGuard<()>,
 }
 
-/// Connects to a peer.
+/// Connects to a peer and performs the handshake.
 pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Established, HandshakeError> {
     let claim = link.claim();
     let slot = claim.acquire_slot().await.ok_or(HandshakeError::Superseded)?;
@@ -80,7 +80,7 @@ pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Establishe
     Ok(Established { link: Arc::clone(link), stream, claim, version: welcome.messages, slot })
 }
 
-/// Answers somebody who has connected.
+/// Performs the handshake with a peer that has connected.
 pub(crate) async fn respond(
     shared: &Shared,
     connection: Connection,
@@ -111,7 +111,7 @@ pub(crate) async fn respond(
 
 type AcceptedHello = (Arc<Link>, SlotClaim, OwnedMutexGuard<()>, Welcome);
 
-/// Whether we talk to somebody who says this, and on what terms.
+/// Checks a [`Hello`] and reconciles the delivery state; returns the link, its slot and the answer.
 async fn accept_hello(
     shared: &Shared,
     bytes: &[u8],
@@ -131,7 +131,7 @@ async fn accept_hello(
     Ok((link, claim, slot, welcome))
 }
 
-/// The versions to speak and the link of who says hello, if all that it says fits.
+/// Returns the versions of frames and messages and the link of the peer, if everything in its [`Hello`] fits.
 fn check_hello(
     shared: &Shared,
     hello: &Hello,
@@ -160,7 +160,7 @@ fn check_hello(
             format!("{from} is of cluster {theirs}, {} of {mine}", config.me),
         );
     }
-    // Who it is must be shown before anything is said about who is known.
+    // The identity is verified before any answer reveals which nodes are configured.
     if certificate.is_some_and(|certificate| !tls::belongs_to(certificate, from)) {
         let needed = tls::node_name(from);
         return refuse(

@@ -1,7 +1,7 @@
-//! The first words of a connection: who dials says [`Hello`], who answers says [`HelloReply`].
+//! The handshake messages of a connection: the dialling node sends [`Hello`], the accepting node answers [`HelloReply`].
 //!
-//! The layout up to the versions never changes, so that any two builds can find out whether they understand each
-//! other. A later version may append fields: what follows the known ones is not looked at.
+//! The layout up to the versions never changes, so that any two builds can find out whether they are compatible. A later
+//! version may append fields: bytes after the known fields are ignored.
 
 use std::fmt;
 
@@ -12,103 +12,104 @@ use crate::refusal::{LONGEST_TEXT, Refusal};
 use crate::terms::{LONGEST_TERMS, StatedTerms};
 use crate::versions::Versions;
 
-/// How every first word begins.
+/// First bytes of every handshake message.
 const MAGIC: [u8; 4] = *b"QRMH";
-/// The bytes of the magic and of the length behind it.
+/// Size of the magic and of the length after it.
 pub(crate) const PREFIX: usize = 4 + 2;
-/// A first word may have so many bytes after its prefix.
+/// Maximum length of a handshake message after its prefix, in bytes.
 pub(crate) const MAX_LENGTH: usize = 1024;
 
 const WELCOME: u8 = 1;
 const REFUSED: u8 = 2;
 
-/// The tag of the terms among the fields that were appended.
+/// Tag of the terms among the appended fields.
 const TERMS: u8 = 1;
 
-/// Which cluster a node belongs to; two clusters never talk to each other, even with the same certificate authority.
+/// Identifier of a cluster. Nodes of different clusters refuse each other, even with the same certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u128);
 
-/// One life of a node. Each start has a larger number than those before; a larger number means that all memory is lost.
+/// Incarnation of a node: one run of its process. Each start has a greater number than all earlier ones. A greater number
+/// means that the node has lost its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incarnation(pub u64);
 
-/// What has arrived so far from a life of the other side. It asks for the rest.
+/// Number of messages received from an incarnation of the peer. The peer sends the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Of which life.
+    /// Incarnation of the peer that sent them.
     pub from: Incarnation,
-    /// So many messages.
+    /// Number of messages received so far.
     pub messages: u64,
 }
 
-/// What a node says that dials another.
+/// First message of a node that dials another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The versions of frames that it speaks.
+    /// Versions of frames that the node supports.
     pub frames: Versions,
-    /// The versions of the owner's messages that it speaks.
+    /// Versions of the owner's messages that the node supports.
     pub messages: Versions,
-    /// Its cluster.
+    /// Cluster of the node.
     pub cluster: ClusterId,
-    /// Who it is.
+    /// Number of the node.
     pub from: ProcessId,
-    /// Whom it wants to talk to.
+    /// Number of the node that it wants to reach.
     pub to: ProcessId,
-    /// Its life.
+    /// Incarnation of the node.
     pub incarnation: Incarnation,
-    /// What it has received; none if it has never heard from the other.
+    /// Messages received from the other node; `None` if there was no connection before.
     pub received: Option<Received>,
-    /// The terms of its cluster, as far as they concern these two nodes.
+    /// Terms of the cluster that concern these two nodes.
     pub terms: Option<StatedTerms>,
 }
 
-/// What a node answers.
+/// Answer to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelloReply {
-    /// Come in.
+    /// The connection is accepted.
     Welcome(Welcome),
-    /// No, and why.
+    /// The connection is refused, with a reason.
     Refused(Refusal),
 }
 
-/// The answer to a [`Hello`] that was accepted.
+/// Answer to a [`Hello`] that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// The version of frames from now on.
+    /// Version of frames on this connection.
     pub frames: u16,
-    /// The version of the owner's messages from now on.
+    /// Version of the owner's messages on this connection.
     pub messages: u16,
-    /// The life of who answers.
+    /// Incarnation of the answering node.
     pub incarnation: Incarnation,
-    /// What it has received.
+    /// Messages received from the dialling node.
     pub received: Option<Received>,
-    /// The terms of its cluster, as far as they concern these two nodes.
+    /// Terms of the cluster that concern these two nodes.
     pub terms: Option<StatedTerms>,
 }
 
-/// Bytes that are no first word.
+/// Error for bytes that are not a handshake message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
-    /// Something else speaks there.
+    /// The peer speaks another protocol.
     #[error("it does not speak quorate's language between nodes")]
     Magic,
-    /// It wants TLS.
+    /// The peer speaks TLS.
     #[error("it speaks TLS, and this side was told to use plain TCP")]
     Tls,
-    /// Longer than allowed.
+    /// The message exceeds the length limit.
     #[error("its first word has {0} bytes, where {MAX_LENGTH} are allowed")]
     TooLong(usize),
-    /// Shorter than every version of it.
+    /// The message is shorter than in any version.
     #[error("its first word is too short")]
     TooShort,
 }
 
-/// How many bytes follow the prefix.
+/// Number of bytes after the prefix.
 pub(crate) fn length(prefix: [u8; PREFIX]) -> Result<usize, HelloError> {
     let (magic, mut length) = prefix.split_at(MAGIC.len());
     if magic != MAGIC {
-        // A record of TLS: 20 to 23, then the version, whose first byte has been 3 for ever.
+        // A TLS record: content type 20 to 23, then the version, whose first byte is 3 in all versions.
         let tls = matches!(magic, [20..=23, 3, ..]);
         return Err(if tls { HelloError::Tls } else { HelloError::Magic });
     }
@@ -119,7 +120,7 @@ pub(crate) fn length(prefix: [u8; PREFIX]) -> Result<usize, HelloError> {
 }
 
 impl Hello {
-    /// As bytes, with the prefix.
+    /// Encodes the message, including the prefix.
     pub fn encode(&self) -> BytesMut {
         framed(|bytes| {
             put_versions(bytes, self.frames);
@@ -133,7 +134,7 @@ impl Hello {
         })
     }
 
-    /// From the bytes after the prefix.
+    /// Decodes the message from the bytes after the prefix.
     pub fn decode(mut bytes: &[u8]) -> Result<Self, HelloError> {
         Ok(Self {
             frames: get_versions(&mut bytes)?,
@@ -149,7 +150,7 @@ impl Hello {
 }
 
 impl HelloReply {
-    /// As bytes, with the prefix.
+    /// Encodes the message, including the prefix.
     pub fn encode(&self) -> BytesMut {
         framed(|bytes| match self {
             Self::Welcome(welcome) => {
@@ -168,7 +169,7 @@ impl HelloReply {
         })
     }
 
-    /// From the bytes after the prefix.
+    /// Decodes the message from the bytes after the prefix.
     pub fn decode(mut bytes: &[u8]) -> Result<Self, HelloError> {
         match bytes.try_get_u8()? {
             WELCOME => Ok(Self::Welcome(Welcome {
@@ -204,7 +205,7 @@ fn get_versions(bytes: &mut &[u8]) -> Result<Versions, HelloError> {
     Ok(Versions { oldest: bytes.try_get_u16()?, newest: bytes.try_get_u16()? })
 }
 
-/// A life has a number above zero, so that zero says that nothing is known of any.
+/// Incarnations are greater than zero, so that zero encodes `None`.
 fn put_received(bytes: &mut BytesMut, received: Option<Received>) {
     bytes.put_u64(received.map_or(0, |received| received.from.0));
     bytes.put_u64(received.map_or(0, |received| received.messages));
@@ -215,7 +216,7 @@ fn get_received(bytes: &mut &[u8]) -> Result<Option<Received>, HelloError> {
     Ok((from > 0).then_some(Received { from: Incarnation(from), messages }))
 }
 
-/// Fields that were appended later have a tag and a length: unknown ones are skipped.
+/// Fields that were appended later have a tag and a length, so that unknown ones can be skipped.
 fn put_terms(bytes: &mut BytesMut, terms: Option<&StatedTerms>) {
     let Some(terms) = terms else { return };
     bytes.put_u8(TERMS);
@@ -254,8 +255,8 @@ impl fmt::Display for Incarnation {
 }
 
 impl Incarnation {
-    /// The time, as nanoseconds since 1970: larger at each start as long as nobody turns the clock back. Who cannot rely
-    /// on that keeps a counter on disk.
+    /// Nanoseconds since 1970: greater at each start as long as the clock is not set back. A node that cannot rely on that
+    /// keeps a counter on disk.
     #[expect(
         clippy::disallowed_methods,
         reason = "a start of a node is an event of the real world"

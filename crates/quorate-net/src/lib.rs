@@ -1,8 +1,8 @@
-//! Any [`quorate_core::Process`] over sockets.
+//! Runs any [`quorate_core::Process`] over sockets.
 //!
-//! [`Mesh`] connects the nodes of a cluster: one connection per pair, mutual TLS, reconnection, queues that are bounded,
-//! messages that arrive once and in order. What is sent are bytes; [`codec`] makes them of any type that `serde` knows.
-//! [`driver`] runs a process over it, and [`certs`] makes the certificates.
+//! [`Mesh`] connects the nodes of a cluster: one connection per pair, mutual TLS, reconnection, bounded queues, and
+//! delivery exactly once and in order. Messages are bytes; [`codec`] encodes any type that implements the `serde` traits.
+//! [`driver`] runs a process over a mesh, and [`certs`] creates the certificates.
 
 mod accept;
 pub mod authority;

@@ -1,36 +1,36 @@
-//! Every bound of the network in one place: what a peer may cost us, and how long we wait for it.
+//! Size limits and timeouts of the network: the resources that a peer may use, and the time to wait for it.
 
 use std::time::Duration;
 
-/// What each queued message counts beside its bytes, so that empty messages fill a queue as well.
+/// Overhead in bytes that each queued message counts in addition to its size, so that empty messages fill a queue too.
 pub const MESSAGE_OVERHEAD: usize = 64;
 
-/// How much of everything there may be. The defaults suit a handful of machines in one data centre.
+/// Size limits and timeouts. The defaults suit a few machines in one data centre.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest message, in bytes.
+    /// Maximum size of a message, in bytes.
     pub message: usize,
-    /// How many bytes may wait for one peer, sent but not acknowledged ones included; each message counts
-    /// [`MESSAGE_OVERHEAD`] more.
+    /// Capacity of the queue per peer, in bytes. Sent but unacknowledged messages count too. Each message counts
+    /// [`MESSAGE_OVERHEAD`] more than its size.
     pub queue: usize,
-    /// How many events may wait for the owner. If there are more, peers are not read until the owner has caught up.
+    /// Capacity of the owner's event queue. While it is full, peers are not read (backpressure).
     pub events: usize,
-    /// How many connections may be in the middle of a handshake; one more is closed unread.
+    /// Maximum number of incoming connections in a handshake. A further connection evicts the oldest.
     pub handshakes: usize,
-    /// How long connecting, TLS and handshake may take together.
+    /// Timeout of connecting, TLS and handshake together.
     pub handshake: Duration,
-    /// How long nothing may be sent before a sign of life is.
+    /// Idle time after which a keep-alive frame is sent.
     pub ping: Duration,
-    /// How long nothing may be heard before a connection counts as lost.
+    /// Time without any received byte after which a connection counts as lost.
     pub silence: Duration,
-    /// How long an acknowledgement may wait for a message to ride on.
+    /// Maximum delay of an acknowledgement that waits to be piggybacked on a message.
     pub acknowledge: Duration,
-    /// The first pause before dialling again; each further one is twice as long, with jitter.
+    /// First pause before a redial. Each further pause is twice as long, with jitter.
     pub redial: Duration,
-    /// The longest pause before dialling again.
+    /// Maximum pause before a redial.
     pub redial_max: Duration,
-    /// How long a stop waits for what is queued to be acknowledged.
+    /// Maximum time that a stop waits for queued messages to be acknowledged.
     pub stop: Duration,
 }
 
@@ -52,13 +52,13 @@ impl Default for Limits {
     }
 }
 
-/// Limits that contradict each other.
+/// Error for limits that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidLimits(&'static str);
 
 impl Limits {
-    /// Whether they make sense together.
+    /// Checks that the limits are consistent.
     pub fn validate(&self) -> Result<(), InvalidLimits> {
         let problems = [
             (self.message == 0, "the largest message must not be empty"),

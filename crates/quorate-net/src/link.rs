@@ -1,4 +1,4 @@
-//! One peer as the rest of the mesh sees it: its books, its queue's room, and which connection has its turn.
+//! The link to one peer: its delivery state, its queue capacity, and the slot of its current connection.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,40 +11,40 @@ use crate::delivery::{DeliveryState, cost};
 use crate::hello::Incarnation;
 use crate::refusal::RefusalReason;
 
-/// A peer.
+/// A link to one peer.
 pub(crate) struct Link {
     pub(crate) peer: ProcessId,
     state: Mutex<State>,
-    /// There may be something to write.
+    /// Notified when there may be something to write.
     pub(crate) wake_writer: Notify,
-    /// Room in the queue, in bytes; closed when nothing can be sent any more.
+    /// Free capacity of the queue, in bytes. Closed when nothing can be sent any more.
     room: Semaphore,
-    /// Held by the connection whose turn it is.
+    /// Held by the connection in use.
     slot: Arc<tokio::sync::Mutex<()>>,
-    /// The number of the last connection that claimed the turn.
+    /// Number of the latest claim to the slot.
     latest_claim: watch::Sender<u64>,
 }
 
-/// What is known about a peer, behind a lock that nobody holds for long.
+/// State of a link, behind a lock that is held only briefly.
 pub(crate) struct State {
     pub(crate) delivery: DeliveryState,
     pub(crate) address: String,
-    /// The life that the owner was last told about.
+    /// The incarnation that was last announced to the owner.
     pub(crate) announced: Option<Incarnation>,
     pub(crate) up: bool,
     pub(crate) version: u16,
     pub(crate) connections: u64,
     pub(crate) last_error: Option<String>,
-    /// Why one of the two nodes refused the other, if that is the trouble.
+    /// Reason why one of the two nodes refused the other, if that prevents the connection.
     pub(crate) refusal: Option<RefusalReason>,
-    /// When something was last heard.
+    /// When bytes were last received.
     pub(crate) last_heard: Instant,
-    /// The reader waits for the owner, so that silence is our own fault.
+    /// The reader waits for the owner to read events, so that the peer is not to blame for silence.
     pub(crate) owner_is_slow: bool,
     pub(crate) removed: bool,
 }
 
-/// Why there is no room.
+/// Reason why a message was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueError {
     Full,
@@ -52,7 +52,7 @@ pub(crate) enum QueueError {
 }
 
 impl Link {
-    /// A link that goes on from these books.
+    /// Creates a link that continues from this delivery state.
     pub(crate) fn new(
         peer: ProcessId,
         address: String,
@@ -87,7 +87,7 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a message if there is room.
+    /// Queues a message if there is capacity.
     pub(crate) fn try_push(&self, payload: Bytes) -> Result<(), QueueError> {
         let room =
             self.room.try_acquire_many(cost(&payload) as u32).map_err(|error| match error {
@@ -99,7 +99,7 @@ impl Link {
         Ok(())
     }
 
-    /// Queues a message once there is room.
+    /// Queues a message once there is capacity.
     pub(crate) async fn push_when_room(&self, payload: Bytes) -> Result<(), QueueError> {
         let room = self.room.acquire_many(cost(&payload) as u32).await;
         room.map_err(|_| QueueError::Closed)?.forget();
@@ -118,12 +118,12 @@ impl Link {
         }
     }
 
-    /// Nothing can be sent from now on; who waits for room is told.
+    /// Refuses further messages. Senders that wait for capacity fail.
     pub(crate) fn close(&self) {
         self.room.close();
     }
 
-    /// It is not a peer any longer: its connection, if there is one, leaves. The books, for the case that it comes back.
+    /// Removes the peer: its connection ends. Returns the delivery state, in case the peer is added again.
     pub(crate) fn remove(&self) -> DeliveryState {
         self.close();
         let mut state = self.state();
@@ -135,7 +135,7 @@ impl Link {
         delivery
     }
 
-    /// Asks for the turn; whoever has it leaves.
+    /// Claims the slot. The connection that holds it gives it up.
     pub(crate) fn claim(&self) -> SlotClaim {
         let mut number = 0;
         self.latest_claim.send_modify(|latest| {
@@ -146,7 +146,7 @@ impl Link {
     }
 }
 
-/// A connection's claim to the turn: good until a later one is made.
+/// A connection's claim to the slot, valid until a later claim.
 pub(crate) struct SlotClaim {
     number: u64,
     latest: watch::Receiver<u64>,
@@ -154,16 +154,16 @@ pub(crate) struct SlotClaim {
 }
 
 impl SlotClaim {
-    /// Waits for the connection before to leave; none if a later claim was made meanwhile.
+    /// Waits until the previous connection has given up the slot; `None` if a later claim was made meanwhile.
     pub(crate) async fn acquire_slot(&self) -> Option<OwnedMutexGuard<()>> {
         let slot = Arc::clone(&self.slot).lock_owned().await;
         (*self.latest.borrow() == self.number).then_some(slot)
     }
 
-    /// Waits for a later claim.
+    /// Waits until a later claim is made.
     pub(crate) async fn revoked(&mut self) {
         let number = self.number;
-        // The sender lives as long as the link; without it nobody can claim anything.
+        // The sender lives as long as the link. Without a link there are no further claims.
         if self.latest.wait_for(|&latest| latest != number).await.is_err() {
             std::future::pending().await
         }

@@ -1,11 +1,11 @@
-//! A mesh of nodes: one connection per pair, made again when it breaks, with queues that are bounded.
+//! A mesh of nodes: one connection per pair, redialled when it breaks, with bounded queues.
 //!
-//! Of each pair the node with the lower number dials. Messages to a peer arrive once and in order as long as both nodes
-//! live, over as many connections as it takes. A peer that has started anew has lost its memory: the owner is told, and
-//! what was queued for its former life is dropped.
+//! In each pair the node with the lower number dials. Messages to a peer arrive exactly once and in order as long as both
+//! nodes live, over any number of connections. A peer that restarts has lost its state: the owner is notified, and messages
+//! queued for the earlier incarnation are dropped.
 //!
-//! A full queue is the owner's business: [`Mesh::send`] waits, [`Mesh::try_send`] refuses. The owner should not wait for
-//! room without reading events, or two nodes may wait for each other.
+//! The owner handles a full queue: [`Mesh::send`] waits, [`Mesh::try_send`] fails. The owner must not wait for capacity
+//! without reading events. Otherwise two nodes may wait for each other.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,8 +28,8 @@ use crate::link::{Link, QueueError};
 use crate::network::{Listener, Network};
 use crate::refusal::RefusalReason;
 
-/// The handle of a running mesh; clones are handles of the same one. When the last is dropped, everything ends at once;
-/// [`Mesh::stop`] is the polite way.
+/// Handle of a running mesh. Clones refer to the same mesh. When the last handle is dropped, all connections end
+/// immediately; [`Mesh::stop`] flushes them first.
 #[derive(Clone)]
 pub struct Mesh {
     handle: Arc<Handle>,
@@ -39,12 +39,12 @@ struct Handle {
     shared: Arc<Shared>,
     phase: watch::Sender<Phase>,
     tasks: Mutex<JoinSet<()>>,
-    /// For tasks to come; none once it has stopped, so that events come to an end.
+    /// Sender for new tasks; `None` once the mesh has stopped, so that the stream of events ends.
     events: Mutex<Option<mpsc::Sender<Event>>>,
     address: SocketAddr,
 }
 
-/// What all tasks of a mesh share.
+/// State shared by all tasks of a mesh.
 pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) network: Arc<dyn Network>,
@@ -56,34 +56,34 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct Links {
     current: BTreeMap<ProcessId, Arc<Link>>,
-    /// The books of those who were peers: one that comes back in the same life goes on where it was.
+    /// Delivery states of removed peers. A peer that is added again in the same incarnation continues from there.
     former: BTreeMap<ProcessId, DeliveryState>,
 }
 
-/// Where a mesh is in its life.
+/// Phase in the life of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// Nothing new; what is queued goes out.
+    /// No new messages are accepted; queued messages are sent.
     Flushing,
 }
 
-/// Why a message was not taken.
+/// Reason why a message was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Its queue is full.
+    /// The queue of the peer is full.
     #[error("the queue of {0} is full")]
     Full(ProcessId),
-    /// Nobody of this name, or not any longer.
+    /// The recipient is not a peer, or no longer.
     #[error("{0} is not a peer")]
     Unknown(ProcessId),
-    /// Larger than allowed.
+    /// The message exceeds the size limit.
     #[error("a message of {size} bytes, where {max} are allowed")]
     TooLarge {
-        /// Its size.
+        /// Size of the message, in bytes.
         size: usize,
-        /// The largest allowed.
+        /// Maximum size of a message, in bytes.
         max: usize,
     },
     /// The mesh is stopping.
@@ -91,31 +91,31 @@ pub enum SendError {
     Stopped,
 }
 
-/// What is known about a peer.
+/// Status of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerStatus {
-    /// Who.
+    /// Number of the peer.
     pub peer: ProcessId,
-    /// Where it waits for connections.
+    /// Address that the peer listens at.
     pub address: String,
-    /// Whether it can be talked to.
+    /// Whether the peer is connected.
     pub up: bool,
-    /// Its life, if it has ever been heard of.
+    /// Latest known incarnation of the peer; `None` if it has never been connected.
     pub incarnation: Option<Incarnation>,
-    /// The version of the owner's messages that both speak, of the last connection.
+    /// Version of the owner's messages negotiated for the last connection.
     pub version: u16,
-    /// How many messages wait or are not acknowledged.
+    /// Number of messages that are queued or not acknowledged.
     pub queued: usize,
-    /// How many connections there have been.
+    /// Number of connections so far.
     pub connections: u64,
-    /// Why there is no connection, or why the last one ended.
+    /// Reason why there is no connection, or why the last one ended.
     pub last_error: Option<String>,
-    /// Why one of the two nodes refused the other, if that is the trouble.
+    /// Reason why one of the two nodes refused the other, if that prevents the connection.
     pub refusal: Option<RefusalReason>,
 }
 
 impl Mesh {
-    /// Starts a node behind this listener. Needs to be called within a runtime of tokio, whose threads do the work.
+    /// Starts a node with this listener. Must be called within a tokio runtime, whose threads do the work.
     pub fn start(
         config: Config,
         network: impl Network,
@@ -141,35 +141,35 @@ impl Mesh {
         Ok((mesh, Events::new(receiver)))
     }
 
-    /// Where it waits for connections.
+    /// Address that this node listens at.
     pub fn address(&self) -> SocketAddr {
         self.handle.address
     }
 
-    /// Queues a message, as soon as there is room.
+    /// Queues a message; waits until there is capacity.
     pub async fn send(&self, to: ProcessId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         let (link, payload) = self.prepare(to, payload.into())?;
         link.push_when_room(payload).await.map_err(|why| self.send_error(&link, why))
     }
 
-    /// Queues a message if there is room.
+    /// Queues a message; fails with [`SendError::Full`] if there is no capacity.
     pub fn try_send(&self, to: ProcessId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         let (link, payload) = self.prepare(to, payload.into())?;
         link.try_push(payload).map_err(|why| self.send_error(&link, why))
     }
 
-    /// What is known about each peer.
+    /// Status of each peer.
     pub fn status(&self) -> Vec<PeerStatus> {
         self.handle.shared.all_links().iter().map(|link| status(link)).collect()
     }
 
-    /// How many connections this node has refused, or dropped before they had said who they are.
+    /// Number of incoming connections that this node has refused, or dropped before the handshake was complete.
     pub fn refused(&self) -> u64 {
         self.handle.shared.refused.load(Ordering::Relaxed)
     }
 
-    /// Exchanges the configuration of peers: new ones are dialled or awaited, those that are gone are dropped with what
-    /// is queued for them, and the next connection to a peer goes to its new address.
+    /// Replaces the peers. New peers are dialled or awaited. Peers that are missing here are dropped, along with the
+    /// messages queued for them. The next connection to a peer uses its new address.
     pub fn set_peers(&self, mut peers: BTreeMap<ProcessId, String>) {
         let shared = &self.handle.shared;
         let Some(events) = self.events().clone() else { return };
@@ -192,9 +192,9 @@ impl Mesh {
         }
     }
 
-    /// Stops: nothing new is taken, what is queued for peers that are there is sent and acknowledged, they are told, and
-    /// connections are closed. Gives up after the limit; says how many messages were not acknowledged. Who reads events
-    /// should go on doing so meanwhile.
+    /// Stops the mesh. No new messages are accepted. Messages queued for connected peers are sent and acknowledged, the
+    /// peers are notified, and connections are closed. Gives up after [`Limits::stop`](crate::Limits::stop). Returns the
+    /// number of messages that were not acknowledged. The owner should continue to read events meanwhile.
     pub async fn stop(&self) -> usize {
         let shared = &self.handle.shared;
         shared.all_links().iter().for_each(|link| link.close());
@@ -249,7 +249,7 @@ impl Shared {
             .collect()
     }
 
-    /// Waits until the mesh is not running any longer.
+    /// Waits until the mesh is no longer running.
     pub(crate) async fn stopping(&self) {
         let _ = self.phase.clone().wait_for(|&phase| phase != Phase::Running).await;
     }

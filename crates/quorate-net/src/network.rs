@@ -1,4 +1,4 @@
-//! Where connections come from: TCP, or something that behaves like it in a test.
+//! The source of connections: TCP, or a simulation of it in tests.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,40 +7,40 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Something that comes later.
+/// A boxed future that is `Send`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Both directions of a connection.
+/// A bidirectional byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// A connection, and who is at its other end.
+/// A connection, and the address of the peer.
 pub type Connection = (Box<dyn Stream>, SocketAddr);
 
-/// Makes connections and waits for them.
+/// Opens and accepts connections.
 pub trait Network: Send + Sync + 'static {
-    /// Waits for connections at an address, `host:port`.
+    /// Listens for connections at an address, `host:port`.
     fn listen<'a>(&'a self, at: &'a str) -> BoxFuture<'a, io::Result<Box<dyn Listener>>>;
 
-    /// Connects to an address.
+    /// Connects to an address, `host:port`.
     fn connect<'a>(&'a self, to: &'a str) -> BoxFuture<'a, io::Result<Connection>>;
 
-    /// Whether what is sent to this address stays on this machine, so that it may go in plain text.
+    /// Whether traffic to this address stays on this machine, so that plain text is permitted.
     fn is_host_local(&self, address: IpAddr) -> bool {
         address.to_canonical().is_loopback()
     }
 }
 
-/// Waits for connections.
+/// Accepts connections at an address.
 pub trait Listener: Send {
-    /// The next one.
+    /// Accepts the next connection.
     fn accept(&mut self) -> BoxFuture<'_, io::Result<Connection>>;
 
-    /// Where it waits.
+    /// The address that it listens at.
     fn address(&self) -> io::Result<SocketAddr>;
 }
 
-/// The real thing. Small messages are not held back to fill packets.
+/// TCP of the operating system, with `TCP_NODELAY`: small messages are not delayed to fill packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tcp;
 

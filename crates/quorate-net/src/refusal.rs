@@ -1,42 +1,42 @@
-//! Why a node will not talk to another: said to the other side, and logged.
+//! Refusals: the reason why a node refuses another. It is sent to the peer and logged.
 
 use std::fmt;
 
-/// A refusal longer than this is cut when it is sent, and an answer that claims more is not read.
+/// Maximum length of a refusal's text, in bytes. Longer texts are truncated when they are sent and when they are received.
 pub(crate) const LONGEST_TEXT: usize = 400;
 
-/// Why a node will not talk to another.
+/// A refusal of a connection to another node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of reason.
     pub reason: RefusalReason,
-    /// What is wrong, in words, with both sides' view of it.
+    /// Description of the problem, with the values of both nodes.
     pub detail: String,
 }
 
-/// The kinds of reasons; the numbers are those of the wire and do not change.
+/// Kinds of reasons. Their numbers on the wire do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefusalReason {
-    /// It did not begin as a node of quorate does.
+    /// The connection did not start with a handshake of quorate.
     NotQuorate,
-    /// No version of the frames is known to both.
+    /// The nodes have no version of the frames in common.
     Frames,
-    /// No version of the owners' messages is known to both.
+    /// The nodes have no version of the owners' messages in common.
     Messages,
-    /// It belongs to another cluster.
+    /// The peer belongs to another cluster.
     Cluster,
-    /// It is not in the configuration.
+    /// The peer is not in the configuration.
     Unknown,
-    /// It wanted to talk to somebody else.
+    /// The peer wanted to reach another node.
     Addressee,
-    /// Its certificate is somebody else's.
+    /// The certificate of the peer belongs to another node.
     Certificate,
-    /// It should wait to be dialled.
+    /// The peer should wait to be dialled.
     Direction,
-    /// A later incarnation of it has been here.
+    /// A later incarnation of the peer has been connected.
     StaleIncarnation,
-    /// It says that it has received what was never sent, or forgotten what it had received.
+    /// The peer reports messages as received that were never sent, or has forgotten messages that it had acknowledged.
     SequenceMismatch,
     /// The node is about to stop.
     Stopping,
@@ -51,14 +51,14 @@ impl Refusal {
         Self { reason, detail: detail.into() }
     }
 
-    /// As it was sent by a peer: nothing but printable characters.
+    /// Decodes a refusal of a peer. Control characters are replaced.
     pub(crate) fn from_wire(code: u8, text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
         let clean = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         Self { reason: RefusalReason::from_code(code), detail: clean }
     }
 
-    /// The words, cut to what may be sent.
+    /// The text, truncated to the maximum length.
     pub(crate) fn text(&self) -> &str {
         let mut end = self.detail.len().min(LONGEST_TEXT);
         while !self.detail.is_char_boundary(end) {

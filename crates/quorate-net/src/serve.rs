@@ -1,4 +1,4 @@
-//! A connection from its first frame to its last, as the owner hears of it.
+//! A connection from its first frame to its last, and the events about it.
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -9,12 +9,12 @@ use crate::handshake::Established;
 use crate::link::Link;
 use crate::mesh::Shared;
 
-/// Tells the owner that a peer is there, runs the connection, tells it that the peer is gone.
+/// Notifies the owner that a peer is up, runs the connection, and notifies the owner that the peer is down.
 pub(crate) async fn serve(shared: &Shared, established: Established, events: &mpsc::Sender<Event>) {
     let Established { link, stream, mut claim, version, slot } = established;
     let Some(up) = mark_up(&link, version) else { return };
     tracing::info!(peer = %link.peer, version, "connected");
-    // An owner that does not read any longer has no use for a connection.
+    // An owner that no longer reads events does not need a connection.
     if events.send(up).await.is_err() {
         return;
     }

@@ -1,8 +1,8 @@
 //! Terms of a cluster: values that must be equal on all nodes, compared by both sides of every handshake.
 //!
-//! Nodes with different terms would each be right by their own configuration and wrong together: with different leases
-//! two holders overlap, with different quorum systems quorums do not intersect. So they refuse each other, and the refusal
-//! names both values.
+//! Nodes with different terms would each follow their own configuration and violate safety together: with different leases
+//! two holders overlap, with different quorum systems quorums do not intersect. Such nodes refuse each other, and the
+//! refusal names both values.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use std::fmt::Write;
 use quorate_core::ProcessId;
 use sha2::{Digest, Sha256};
 
-/// Longest text that goes with a digest; the rest is cut, and the digest still covers it.
+/// Maximum length of the text sent with a digest. The text is truncated; the digest covers all of it.
 pub(crate) const LONGEST_TERMS: usize = 700;
 
-/// Longest description of a difference, so that it fits into a refusal.
+/// Maximum length of the description of a difference, so that it fits into a refusal.
 const LONGEST_DIFFERENCE: usize = 360;
 
 /// The terms of this node.
@@ -47,7 +47,7 @@ impl Terms {
         self
     }
 
-    /// Terms that two nodes compare; none if there are none.
+    /// Terms that two nodes compare; `None` if no terms are configured.
     pub(crate) fn between(&self, one: ProcessId, other: ProcessId) -> Option<StatedTerms> {
         if *self == Self::default() {
             return None;
@@ -71,7 +71,7 @@ impl Terms {
 }
 
 impl StatedTerms {
-    /// As sent by a peer: nothing but printable lines.
+    /// Decodes the terms of a peer. Control characters other than newlines are replaced.
     pub(crate) fn from_wire(digest: [u8; 32], text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TERMS)]);
         let clean = text.chars().map(|c| if c == '\n' { c } else { printable(c) }).collect();
@@ -83,7 +83,7 @@ impl StatedTerms {
     }
 }
 
-/// How terms differ, with both values; none if they are equal.
+/// Describes how terms differ, with both values; `None` if they are equal.
 pub(crate) fn difference(
     (me, mine): (ProcessId, Option<&StatedTerms>),
     (peer, theirs): (ProcessId, Option<&StatedTerms>),

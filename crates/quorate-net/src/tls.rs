@@ -1,8 +1,9 @@
-//! Mutual TLS between nodes: the authority of the cluster decides who is a node, the certificate's name which one.
+//! Mutual TLS between nodes: the cluster's authority certifies nodes, and the name in the certificate identifies the node.
 //!
-//! A node's certificate is good for `node-3.quorate.internal`, whatever its addresses are. Who dials looks for the name of
-//! the node it wants; who answers compares it with what the other says of itself. Only TLS 1.3 is spoken, with one
-//! provider of cryptography, and sessions are not resumed: every connection shows its certificate.
+//! A node's certificate is valid for `node-3.quorate.internal`, regardless of its addresses. The dialling node checks for
+//! the name of the node that it wants to reach. The accepting node compares the name with the number in the peer's
+//! handshake. Only TLS 1.3 is supported, with one cryptography provider. Sessions are not resumed: every connection
+//! presents its certificate.
 
 use std::fs;
 use std::io;
@@ -21,80 +22,80 @@ use tokio_rustls::TlsConnector;
 
 use crate::network::{Network, Stream, Tcp};
 
-/// The name that a node's certificate must be good for.
+/// The name that a node's certificate must be valid for.
 pub fn node_name(node: ProcessId) -> String {
     format!("node-{}.quorate.internal", node.number())
 }
 
-/// Where a node's certificates are.
+/// Paths of a node's certificate files.
 #[derive(Clone, Debug)]
 pub struct CertificateFiles {
-    /// The authorities that are believed; several while one replaces another.
+    /// The trusted authorities; several while one replaces another.
     pub authority: PathBuf,
-    /// The node's own certificate.
+    /// The certificate of the node.
     pub certificate: PathBuf,
-    /// Its secret key.
+    /// The private key of the node.
     pub key: PathBuf,
 }
 
-/// Why certificates cannot be used.
+/// Reason why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// I/O error of the operating system.
         source: io::Error,
     },
-    /// There is nothing in it.
+    /// A PEM text lacks this item.
     #[error("no {0} in PEM format found")]
     Missing(&'static str),
-    /// It is not what it should be, or key and certificate do not belong together.
+    /// An item is invalid, or key and certificate do not belong together.
     #[error("the certificates cannot be used: {0}")]
     Unusable(String),
-    /// They were not read from files.
+    /// The certificates were not read from files, so they cannot be reloaded.
     #[error("there are no files to read again")]
     NoFiles,
 }
 
-/// A node's certificates, which may be exchanged while it runs: connections made from then on use the new ones.
+/// Certificates of a node. They can be replaced while the node runs: new connections use the new ones.
 pub struct Tls {
     files: Option<CertificateFiles>,
     current: RwLock<Arc<TlsIdentity>>,
 }
 
-/// What connections are made with.
+/// TLS configurations made from one set of certificates.
 pub(crate) struct TlsIdentity {
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) server: Arc<ServerConfig>,
-    /// For clients, who need not show a certificate.
+    /// For clients, which need not present a certificate.
     pub(crate) server_for_clients: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
 
 impl Tls {
-    /// From PEM texts: the authorities, the node's certificate, its key.
+    /// Reads PEM texts: the authorities, the node's certificate, its key.
     pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let identity = TlsIdentity::new(authority, certificate, key)?;
         Ok(Self { files: None, current: RwLock::new(Arc::new(identity)) })
     }
 
-    /// From files, which [`Self::reload`] reads again.
+    /// Reads files. [`Self::reload`] reads them again.
     pub fn from_files(files: CertificateFiles) -> Result<Self, TlsError> {
         let identity = TlsIdentity::from_files(&files)?;
         Ok(Self { files: Some(files), current: RwLock::new(Arc::new(identity)) })
     }
 
-    /// Reads the files again. If anything is wrong with them, what was there stays.
+    /// Reads the files again. If anything is wrong with them, the current certificates stay in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let files = self.files.as_ref().ok_or(TlsError::NoFiles)?;
         self.set(TlsIdentity::from_files(files)?);
         Ok(())
     }
 
-    /// Exchanges the certificates for these PEM texts. If anything is wrong with them, what was there stays.
+    /// Replaces the certificates by these PEM texts. If anything is wrong with them, the current certificates stay in use.
     pub fn replace(
         &self,
         authority: &[u8],
@@ -105,12 +106,12 @@ impl Tls {
         Ok(())
     }
 
-    /// Whether the certificate is this node's.
+    /// Whether the certificate belongs to this node.
     pub fn is_for(&self, node: ProcessId) -> bool {
         belongs_to(&self.identity().certificate, node)
     }
 
-    /// Connects to a node and shows it this certificate, without saying anything yet: for tools and tests.
+    /// Connects to a node and presents this certificate, without sending anything yet. For tools and tests.
     pub async fn connect(&self, to: SocketAddr, node: ProcessId) -> io::Result<Box<dyn Stream>> {
         let (stream, _) = Tcp.connect(&to.to_string()).await?;
         let connector = TlsConnector::from(Arc::clone(&self.identity().client));
@@ -127,7 +128,7 @@ impl Tls {
     }
 }
 
-/// Whether a certificate that was shown, and whose signature was checked, is this node's.
+/// Whether a presented certificate, whose signature was verified, belongs to this node.
 pub(crate) fn belongs_to(certificate: &CertificateDer<'_>, node: ProcessId) -> bool {
     let Ok(parsed) = ParsedCertificate::try_from(certificate) else { return false };
     verify_server_name(&parsed, &server_name(node)).is_ok()
@@ -215,7 +216,7 @@ fn server(
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     if !nodes_only {
-        // Clients of gRPC insist on being told that it is HTTP/2 that is spoken.
+        // gRPC clients require that ALPN negotiates HTTP/2.
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     }
     Ok(config)

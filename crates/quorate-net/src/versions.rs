@@ -1,32 +1,32 @@
-//! Which versions of a language a node speaks, and which one two nodes speak to each other.
+//! Ranges of protocol versions, and the version that two nodes have in common.
 
 use std::fmt;
 
-/// The versions of our frames that this build speaks.
+/// Versions of the frames that this build supports.
 pub const FRAME_VERSIONS: Versions = Versions { oldest: 1, newest: 1 };
 
-/// All versions from the oldest to the newest.
+/// A range of versions, from the oldest to the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Versions {
-    /// The oldest that is still understood.
+    /// The oldest supported version.
     pub oldest: u16,
-    /// The newest that is spoken.
+    /// The newest supported version.
     pub newest: u16,
 }
 
 impl Versions {
-    /// One version only.
+    /// A range of one version.
     pub const fn only(version: u16) -> Self {
         Self { oldest: version, newest: version }
     }
 
-    /// The newest version that both speak.
+    /// The newest version that both ranges contain.
     pub fn common(self, other: Self) -> Option<u16> {
         let newest = self.newest.min(other.newest);
         (newest >= self.oldest && newest >= other.oldest).then_some(newest)
     }
 
-    /// Whether this version is one of them.
+    /// Whether the range contains this version.
     pub const fn contains(self, version: u16) -> bool {
         self.oldest <= version && version <= self.newest
     }

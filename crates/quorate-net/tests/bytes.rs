@@ -1,4 +1,5 @@
-//! The decoders read or refuse whatever arrives: the seeds of the fuzzer, and each of them cut and changed everywhere.
+//! The decoders accept or refuse any bytes: the seeds of the fuzzer, and each seed truncated and modified at every
+//! position.
 
 #[expect(unreachable_pub, reason = "a module here, a library for the fuzz targets")]
 mod checks;

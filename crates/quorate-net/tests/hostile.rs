@@ -1,4 +1,4 @@
-//! Peers that do not behave, and strangers: refused with a reason, at a bounded cost, and nobody else notices.
+//! Misbehaving peers and strangers: refused with a reason, at a bounded cost, without effect on other nodes.
 
 mod support;
 
@@ -36,7 +36,7 @@ fn hello() -> Hello {
     }
 }
 
-/// Says something and reads the answer.
+/// Sends a request and reads the answer.
 async fn exchange(node: &Node, request: &[u8]) -> (TcpStream, HelloReply) {
     let mut stream = TcpStream::connect(node.mesh.address()).await.expect("it listens");
     stream.write_all(request).await.expect("written");
@@ -128,7 +128,7 @@ async fn replayed_frames_are_dropped() {
         stream.write_all(&data(sequence, &[sequence as u8])).await.expect("written");
     }
     assert_eq!(node.messages(3).await, [[1], [2], [3]]);
-    // A recorded connection that is played again: the same life says what it has said.
+    // A replayed connection: the same incarnation sends the same messages again.
     let mut again = admitted(&mut node, hello()).await;
     for sequence in [1, 2, 3, 4] {
         again.write_all(&data(sequence, &[sequence as u8])).await.expect("written");
@@ -165,7 +165,7 @@ async fn half_a_frame_and_silence_end_the_connection() {
     let mut stream = admitted(&mut node, hello()).await;
     stream.write_all(&data(1, b"never complete")[..12]).await.expect("written");
     assert_eq!(node.next().await, Event::Down { peer: p(0), why: DisconnectReason::Silent });
-    // The other side has been hearing signs of life all the time.
+    // The other side has received keep-alives all the time.
     let mut heard = vec![0; 13];
     in_time(stream.read_exact(&mut heard)).await.expect("signs of life");
     let (frame, _) = frame::decode(&heard, 0).expect("well formed").expect("complete");
@@ -201,7 +201,7 @@ async fn a_stranger_to_the_authority_gets_nowhere() {
 
 #[tokio::test]
 async fn a_node_cannot_speak_for_another() {
-    // Node 0 has a certificate for node 0, and speaks TLS as such, but says that it is node 2.
+    // Node 0 has a certificate for node 0 and uses it for TLS, but claims to be node 2.
     let [Security::Tls(zero), three] = certified([0, 3]) else { panic!("certificates") };
     let mut config = config(3, 1, three);
     config.peers.insert(p(2), "127.0.0.1:1".to_owned());

@@ -1,4 +1,4 @@
-//! Nodes on loopback that behave: what is sent arrives, once and in order, whatever happens to connections and nodes.
+//! Well-behaved nodes on loopback: messages arrive exactly once and in order, whatever happens to connections and nodes.
 
 mod support;
 
@@ -51,7 +51,7 @@ async fn messages_arrive_once_and_in_order_over_tls() {
     exchange_messages(config(0, 1, a), config(1, 1, b)).await;
 }
 
-/// Passes connections on, and cuts each after a while, in the middle of whatever it is.
+/// Forwards connections, and cuts each after a while, in the middle of a message.
 async fn cutting_proxy(to: String) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound").to_string();
@@ -137,7 +137,7 @@ async fn a_full_queue_is_felt_and_nothing_is_lost() {
     a.limits.message = 10_000;
     a.limits.queue = 100_000;
     b.limits.events = 4;
-    // Silence of an owner that is slow is not a peer's.
+    // The peer is not to blame for silence caused by a slow owner.
     b.limits.silence = Duration::from_millis(100);
     let (a, mut b) = pair(a, b).await;
     let payload = |n: u64| [&n.to_be_bytes()[..], &[0; 9_000]].concat();

@@ -1,4 +1,4 @@
-//! Certificates that are exchanged while nodes run: connections made from then on use the new ones.
+//! Certificates that are replaced while nodes run: new connections use the new ones.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn tls(directory: &Path, node: u32) -> Arc<Tls> {
     Arc::new(Tls::from_files(files).expect("usable"))
 }
 
-/// What both nodes trust: these authorities.
+/// Sets the authorities that both nodes trust.
 fn trust(directory: &Path, authorities: &[&str]) {
     std::fs::write(directory.join("trusted.pem"), authorities.concat()).expect("written");
 }
@@ -47,7 +47,7 @@ async fn an_authority_is_replaced_without_a_restart() {
     a.up().await;
     b.up().await;
 
-    // A new authority signs new certificates. Only one of the two believes it: they cannot connect anew.
+    // A new authority signs new certificates. Only one of the two nodes trusts it, so that they cannot reconnect.
     for name in ["ca.pem", "ca.key"] {
         std::fs::remove_file(path.join(name)).expect("there");
     }
@@ -55,7 +55,7 @@ async fn an_authority_is_replaced_without_a_restart() {
     let new = authority(path);
     trust(path, &[&old, &new]);
     one.reload().expect("usable");
-    // Connections that exist go on, messages and all.
+    // Existing connections continue.
     a.mesh.try_send(p(1), &b"old"[..]).expect("queued");
     assert_eq!(b.messages(1).await, [b"old"]);
     let address = b.mesh.address().to_string();
@@ -66,13 +66,13 @@ async fn an_authority_is_replaced_without_a_restart() {
     reconnect(&a.mesh);
     a.expect_error("no TLS: invalid peer certificate").await;
 
-    // Now both do.
+    // Now both nodes trust it.
     zero.reload().expect("usable");
     a.up().await;
     a.mesh.try_send(p(1), &b"new"[..]).expect("queued");
     assert_eq!(b.messages(1).await, [b"new"]);
 
-    // A reload that finds rubbish keeps what there is.
+    // A reload of an invalid file keeps the current certificates.
     std::fs::write(path.join("node-0.pem"), "rubbish").expect("written");
     assert!(zero.reload().is_err());
     reconnect(&a.mesh);

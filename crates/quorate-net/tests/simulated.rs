@@ -1,4 +1,4 @@
-//! Mesh and driver in a simulated network, where time, delays and partitions are a function of a seed: the same seed, the
+//! Mesh and driver in a simulated network. Time, delays and partitions are a function of a seed: the same seed gives the
 //! same trace. Nothing here waits for real time.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use turmoil::net::{TcpListener, TcpStream};
 const NODES: usize = 3;
 const PORT: u16 = 7000;
 
-/// Turmoil in place of TCP.
+/// A network of turmoil in place of TCP.
 struct Simulated;
 
 struct SimulatedListener(TcpListener);
@@ -41,7 +41,7 @@ impl Network for Simulated {
         })
     }
 
-    /// It all happens in this process.
+    /// All nodes run in this process.
     fn is_host_local(&self, _: IpAddr) -> bool {
         true
     }
@@ -60,7 +60,7 @@ impl Listener for SimulatedListener {
     }
 }
 
-/// What happened, with the simulated time.
+/// Log of events with the simulated time.
 #[derive(Clone, Default)]
 struct Trace(Arc<Mutex<Vec<String>>>);
 
@@ -100,7 +100,7 @@ fn network(seed: u64) -> turmoil::Sim<'static> {
         .build()
 }
 
-/// Steps until everybody is done, letting things happen at their steps (of a millisecond).
+/// Runs the simulation until `done`, injecting each fault at its step (of a millisecond).
 fn run(
     mut sim: turmoil::Sim<'static>,
     mut faults: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)>,
@@ -118,7 +118,7 @@ fn run(
     panic!("it takes too long");
 }
 
-/// Everybody sends numbers to everybody while links break; what arrives is noted.
+/// All nodes send numbers to each other while links break. Returns a trace of the arrivals.
 fn numbers(seed: u64, count: u32) -> Vec<String> {
     let (trace, mut sim) = (Trace::default(), network(seed));
     for me in ProcessId::all(NODES) {
@@ -189,7 +189,7 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     assert_ne!(numbers(3, 100), numbers(4, 100));
 }
 
-/// Ricart-Agrawala over the mesh: everybody enters so many times while links break.
+/// Ricart-Agrawala over the mesh: every node enters `times` times while links break.
 fn entries(seed: u64, times: u32) -> Vec<String> {
     let (trace, mut sim) = (Trace::default(), network(seed));
     for me in ProcessId::all(NODES) {
@@ -238,7 +238,7 @@ fn a_mutex_over_the_mesh_lets_one_in_at_a_time_and_everybody_in_the_end() {
     assert_eq!(trace, entries(5, 20), "the same seed, the same trace");
 }
 
-/// A node that crashes and comes back is a new life to the others, which say so to their processes.
+/// A node that crashes and restarts is announced to the other nodes as a new incarnation.
 #[test]
 fn a_crash_in_the_simulation_is_a_new_life() {
     let (trace, mut sim) = (Trace::default(), network(11));

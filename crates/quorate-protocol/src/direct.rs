@@ -1,4 +1,4 @@
-//! What a direct client needs to know: a client that runs its own candidate and reaches the voters itself.
+//! Parameters of a cluster for direct clients. A direct client runs its own candidate and connects to the voters itself.
 //!
 //! ```text
 //!   client                                   each node
@@ -14,22 +14,22 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::{Deserialize, Serialize};
 
-/// Answer to an attach call.
+/// Response to an attach call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// Number of the node that answers, which is the number of its voter.
+    /// Number of the node that answers, which is also the number of its voter.
     pub node: u32,
-    /// Candidate that the client uses with all nodes; unique in the cluster.
+    /// Candidate that the client uses with all nodes. It is unique in the cluster.
     pub candidate: u64,
     /// Client addresses of the nodes by node number; `None` if the address is unknown.
     pub voters: Vec<Option<String>>,
     /// Name of the quorum system.
     pub quorums: String,
-    /// Number of voters.
+    /// Number of voters in the cluster.
     pub n: u32,
-    /// Least time-to-live of a session, in milliseconds.
+    /// Minimum time-to-live of a session, in milliseconds.
     pub ttl_least_ms: u32,
-    /// Greatest time-to-live of a session, in milliseconds.
+    /// Maximum time-to-live of a session, in milliseconds.
     pub ttl_most_ms: u32,
     /// Maximum rate by which a clock gains or loses, in parts per million.
     pub drift_ppm: u32,
@@ -39,12 +39,13 @@ pub struct Attached {
 const VOTERS_MOST: u32 = 64;
 
 impl Attached {
-    /// The candidate.
+    /// Returns the identifier of the client's candidate.
     pub fn candidate(&self) -> CandidateId {
         CandidateId(self.candidate)
     }
 
-    /// The voters and their quorum system; `None` if this build does not know it.
+    /// Returns the voters and their quorum system; `None` if this build does not know the quorum system or `n`
+    /// is out of range.
     pub fn electorate(&self) -> Option<Electorate> {
         if !(1..=VOTERS_MOST).contains(&self.n) {
             return None;
@@ -52,7 +53,7 @@ impl Attached {
         Some(Electorate::new(AnyCoterie::by_name(&self.quorums, self.n as usize)?))
     }
 
-    /// The terms of the cluster; `None` if they make no sense.
+    /// Returns the terms of the cluster; `None` if they are inconsistent.
     pub fn terms(&self) -> Option<Terms> {
         let sound = (1..=self.ttl_most_ms).contains(&self.ttl_least_ms);
         if !sound || self.drift_ppm > 100_000 {

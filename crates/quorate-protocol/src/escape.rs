@@ -1,14 +1,14 @@
-//! Text of clients as it may be shown in logs and on terminals.
+//! Escaping of client-supplied text for logs and terminals.
 
 use std::fmt::{self, Write};
 
-/// The text on one line, without characters that act on a terminal or are not seen: those are written as `\n`, `\u{1b}` and so
-/// on, and a backslash as two. So a text cannot pretend to be another line of a log.
+/// Escapes a text so that it stays on one line and cannot control a terminal. Control characters and invisible characters
+/// are written as `\n`, `\u{1b}` and so on, and a backslash as two. A text therefore cannot imitate another line of a log.
 pub fn escaped(text: &str) -> Escaped<'_> {
     Escaped(text)
 }
 
-/// See [`escaped`].
+/// Text that is escaped when it is displayed. See [`escaped`].
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<'a>(&'a str);
 
@@ -25,7 +25,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Separators of lines, marks of direction and characters without width.
+/// Tests for line separators, direction marks and zero-width characters.
 const fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

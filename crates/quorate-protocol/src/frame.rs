@@ -1,4 +1,4 @@
-//! Frames: a length of four bytes, and that many bytes of one message.
+//! Frames: a length of four bytes, followed by one message of that many bytes.
 
 use std::future::poll_fn;
 use std::io;
@@ -10,13 +10,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The largest frame of a client.
+/// Maximum size of a frame from a client, in bytes.
 pub const CLIENT_FRAME_MAX: usize = 64 << 10;
 
-/// The largest frame of a node: a list may be long.
+/// Maximum size of a frame from a node, in bytes. It is larger than a client's because lists may be long.
 pub const SERVER_FRAME_MAX: usize = 16 << 20;
 
-/// Puts a message behind what is to be written.
+/// Appends a message as one frame to `out`.
 pub fn put<M: Serialize>(message: &M, out: &mut BytesMut) {
     let start = out.len();
     out.put_u32(0);
@@ -35,17 +35,17 @@ pub struct Reader<S> {
 }
 
 impl<S: AsyncRead + Unpin> Reader<S> {
-    /// Frames longer than `most` end it.
+    /// Creates a reader. A frame longer than `most` bytes fails with [`io::ErrorKind::InvalidData`].
     pub fn new(stream: S, most: usize) -> Self {
         Self { stream, buffer: BytesMut::with_capacity(4096), most }
     }
 
-    /// The next message; none at the end.
+    /// Reads the next message; `None` at the end of the stream.
     pub async fn next<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// The same for a caller that polls several readers.
+    /// Polls for the next message, for a caller that polls several readers.
     pub fn poll_next<M: DeserializeOwned>(
         &mut self,
         cx: &mut Context<'_>,
@@ -54,7 +54,7 @@ impl<S: AsyncRead + Unpin> Reader<S> {
             if let Some(message) = self.take()? {
                 return Poll::Ready(Ok(Some(message)));
             }
-            // This future has no state of its own.
+            // The future of `read_buf` keeps no state between polls, so it can be created anew for each poll.
             let read = pin!(self.stream.read_buf(&mut self.buffer));
             if ready!(read.poll(cx))? == 0 {
                 return Poll::Ready(match self.buffer.is_empty() {
@@ -65,12 +65,12 @@ impl<S: AsyncRead + Unpin> Reader<S> {
         }
     }
 
-    /// The stream, to write to it.
+    /// Returns the stream, for writing to it.
     pub const fn stream(&mut self) -> &mut S {
         &mut self.stream
     }
 
-    /// The next message if all of it is here.
+    /// Takes the next message from the buffer; `None` if it has not arrived completely.
     pub fn take<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         if self.buffer.len() < 4 {
             return Ok(None);

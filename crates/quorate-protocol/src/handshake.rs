@@ -1,36 +1,37 @@
-//! How a connection begins: who speaks what.
+//! Handshake of a client connection: protocol version and authentication token.
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The first bytes of a client. No request of HTTP begins like this, so that one port serves both.
+/// First bytes that a client sends. No HTTP request begins with them, so one port serves both protocols.
 pub const MAGIC: [u8; 4] = *b"QRTC";
 
-/// The version that this build speaks.
+/// Protocol version of this build.
 pub const VERSION: u16 = 4;
 
-/// Why there is no talking.
+/// Error of a handshake.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientHandshakeError {
-    /// The connection broke.
+    /// An I/O error on the connection.
     #[error("the connection broke: {0}")]
     Io(#[from] std::io::Error),
-    /// It is something else.
+    /// The other side is not a quorate node, or the port is not its client port.
     #[error("this is not a node of quorate, or not its port for clients")]
     NotQuorate,
-    /// Another version.
+    /// The two sides have different protocol versions.
     #[error(
         "the other side speaks version {theirs}, and this one {VERSION}: upgrade the older one"
     )]
     Version {
-        /// What the other side speaks.
+        /// Protocol version of the other side.
         theirs: u16,
     },
-    /// It wants to know who we are.
+    /// The node has rejected the client. Contains the reason.
     #[error("the node does not let this client in: {0}")]
     Refused(String),
 }
 
-/// A client's first words: the version, and its token if it has one.
+/// Performs the client's side of the handshake: sends the version and the token, if there is one, and
+/// reads the node's answer.
 pub async fn initiate<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     token: Option<&str>,
@@ -61,7 +62,7 @@ pub async fn initiate<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// A node's part, after it has seen [`MAGIC`]: what the client shows to be let in.
+/// Performs the node's side after it has read [`MAGIC`]: returns the token that the client presents, or an empty string.
 pub async fn receive<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
 ) -> Result<String, ClientHandshakeError> {
@@ -77,7 +78,7 @@ pub async fn receive<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(String::from_utf8_lossy(&token).into_owned())
 }
 
-/// What a node answers: nothing if the client is welcome, or why it is not.
+/// Answers a client: an empty `refusal` accepts it, any other text is the reason of the rejection.
 pub async fn respond<S: AsyncWrite + Unpin>(stream: &mut S, refusal: &str) -> std::io::Result<()> {
     let refusal = &refusal.as_bytes()[..refusal.len().min(1024)];
     let mut bytes = Vec::with_capacity(8 + refusal.len());

@@ -1,8 +1,9 @@
-//! What clients of a cluster and its nodes say to each other: one place for both sides.
+//! Protocol between clients and the nodes of a cluster, shared by both sides.
 //!
-//! A connection begins with [`handshake`], both ways. Then each side writes frames: a length of four bytes and that many
-//! bytes of postcard, [`ClientMessage`] from the client and [`ServerMessage`] from the node. The format does not describe itself: variants of
-//! enums are only ever appended, and whoever changes one raises the version.
+//! A connection begins with a [`handshake`] in both directions. Then each side writes frames: a length of four
+//! bytes, followed by that many bytes of postcard. The client sends [`ClientMessage`], the node sends
+//! [`ServerMessage`]. The format is not self-describing: enum variants are only ever appended, and any other change
+//! of a message raises the version.
 
 mod direct;
 mod escape;

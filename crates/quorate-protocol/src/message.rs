@@ -1,4 +1,4 @@
-//! The words: what a client asks, and what a node says.
+//! Messages between clients and nodes.
 
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToCandidate, ToVoter};
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use crate::direct::Attached;
 use crate::name::{Kind, Name};
 
-/// The longest free text (who, where, why, a value that a leader proclaims), in bytes.
+/// Maximum length of a free text (client name, location, reason, value that a leader proclaims), in bytes.
 pub const TEXT_MOST: usize = 4096;
 
-/// A session is known by this to its client and to nobody else: who has it has its locks.
+/// Secret key of a session, known only to its client. Anyone with the key controls the session and its locks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionKey(pub u128);
 
@@ -21,8 +21,8 @@ impl std::fmt::Debug for SessionKey {
 }
 
 impl SessionKey {
-    /// The public identifier of the session: the first 16 bytes of the SHA-256 of its key. Voters and other nodes know
-    /// only this, and it gives no access.
+    /// Returns the public identifier of the session: the first 16 bytes of the SHA-256 of its key. Voters and other nodes
+    /// know only this identifier, which gives no access.
     pub fn id(self) -> u128 {
         let hash: [u8; 32] = Sha256::digest(self.0.to_be_bytes()).into();
         let (id, _) = hash.split_at(16);
@@ -30,138 +30,139 @@ impl SessionKey {
     }
 }
 
-/// How a lock is held. There is room for more.
+/// Mode in which a lock is held. More modes may be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// By one at a time.
+    /// At most one session holds the lock at a time.
     #[default]
     Exclusive,
 }
 
-/// What a client says.
+/// A message from a client: a numbered call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientMessage {
-    /// The answer has the same number.
+    /// Number of the call. The response has the same number.
     pub number: u64,
-    /// When it was said, by the client's own clock in microseconds: what it may rely on is counted from here.
+    /// When the client sent the call, by the client's own clock in microseconds. Validity is counted from here.
     pub sent: u64,
-    /// What.
+    /// The call with its arguments.
     pub call: Call,
 }
 
-/// What can be asked.
+/// A call that a client can make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
-    /// A session, which ends if nothing is heard of it for so many milliseconds.
+    /// Opens a session. It expires if the cluster receives no call of the client for `ttl_ms`.
     Open {
-        /// How long.
+        /// Requested time-to-live in milliseconds, from 100 to 3,600,000. The cluster clamps it to its bounds.
         ttl_ms: u32,
-        /// Who, for others to see.
+        /// Name of the client, shown to other users.
         client_name: String,
-        /// Where, for others to see.
+        /// Host and process of the client, shown to other users.
         client_location: String,
     },
-    /// The session is alive.
+    /// Keeps the session alive.
     KeepAlive(SessionKey),
-    /// The session is over: all it has is free.
+    /// Ends the session and releases everything that it holds.
     Close(SessionKey),
-    /// A lock. The same request of the same session is one request, however often it is sent.
+    /// Requests a lock. The call is idempotent: the same session and request number always mean the same request.
     Acquire {
-        /// Whose.
+        /// The session that requests the lock.
         session: SessionKey,
-        /// Which one.
+        /// Number of the request, chosen by the client.
         request: u64,
-        /// Of what.
+        /// The requested lock or election.
         name: Name,
-        /// How.
+        /// Mode in which the lock is requested.
         mode: Mode,
-        /// How many milliseconds to wait; none to wait as long as it takes, zero to take it only if it is free.
+        /// Maximum time to wait in milliseconds. `None` waits without a limit; zero takes the lock only if it is free.
         wait_ms: Option<u64>,
-        /// Why, for others to see; what a leader proclaims.
+        /// Purpose of the request, shown to other users; for an election, the value that the leader proclaims.
         why: String,
-        /// The token with which the client holds the lock, if it does and asks through another node than before. Only a
-        /// client whose lock is still valid by its own clock may say so.
+        /// The token with which the client holds the lock, if it holds it and now calls another node than before. Only a
+        /// client whose lock is still valid by its own clock may set this.
         inside: Option<u64>,
     },
-    /// A lock is free again, or is no longer wanted.
+    /// Releases a lock, or withdraws a request that waits.
     Release {
-        /// Whose.
+        /// The session that made the request.
         session: SessionKey,
-        /// Which request.
+        /// Number of the request.
         request: u64,
     },
-    /// A leader proclaims something else.
+    /// Changes the value that a leader proclaims.
     Proclaim {
-        /// Whose.
+        /// The session of the leader.
         session: SessionKey,
-        /// Which request.
+        /// Number of the request that holds the election.
         request: u64,
-        /// What.
+        /// The value to proclaim from now on.
         value: String,
     },
-    /// Who has and who wants what, of names that begin so.
+    /// Lists holders and waiters of all names with a prefix, page by page.
     List {
-        /// What names begin with.
+        /// Prefix of the names, or the whole name if `exact` is set.
         prefix: String,
-        /// Whether names are exactly this.
+        /// Whether to list only the lock and the election whose text equals `prefix`.
         exact: bool,
-        /// Only requests after this place: where the page before ended.
+        /// The cursor from [`Page::next`] of the previous page. The list continues after the name of the cursor.
         after: Option<Cursor>,
-        /// Maximum number of requests in the page.
+        /// Maximum number of requests in the page. A page contains all requests of its last name, so it may exceed this.
         most: u32,
     },
-    /// Whether nobody has had a greater token.
+    /// Checks whether a token is current: no holder can have had a greater one.
     CheckToken {
-        /// Of what.
+        /// The lock or election of the token.
         name: Name,
-        /// Which.
+        /// The token to check.
         token: u64,
     },
-    /// Takes a lock away from whoever has it.
+    /// Releases a lock by force, whichever session holds it.
     ForceRelease {
-        /// Which.
+        /// The lock or election to release.
         name: Name,
-        /// Why: it is written down.
+        /// Reason of the force release, which is logged.
         reason: String,
     },
-    /// Tells of all changes from now on, of names that begin so.
+    /// Watches all names with a prefix: every later change of a holder is sent as [`ServerMessage::Changed`].
     Watch {
-        /// What names begin with.
+        /// Prefix of the watched names.
         prefix: String,
     },
-    /// How the node and its cluster are.
+    /// Asks for the status of the node and its cluster.
     Status,
-    /// What this session has and wants.
+    /// Lists everything that this session holds and waits for.
     Session(SessionKey),
     /// Binds this connection to a session whose candidate runs in the client. Answered with [`CallResponse::Attached`]. The
-    /// session itself begins with the first beat that voters hear.
+    /// session itself begins with the first beat that voters receive.
     Attach {
         /// The key of the session.
         session: SessionKey,
-        /// The client, for others to see.
+        /// Name of the client, shown to other users.
         client_name: String,
-        /// Host and process of the client, for others to see.
+        /// Host and process of the client, shown to other users.
         client_location: String,
-        /// The candidate that another node has assigned; `None` asks this node to assign one. A client uses one candidate
-        /// with all nodes.
+        /// The candidate that another node has assigned; `None` asks this node to assign one. A client uses one
+        /// candidate with all nodes.
         candidate: Option<u64>,
     },
-    /// Messages of an attached client's candidate to the voter of this node. Not answered as such: the voter's messages
-    /// arrive as [`ServerMessage::FromVoter`]. Messages that name another session or another candidate are ignored.
+    /// Messages of an attached client's candidate to the voter of this node. There is no direct response:
+    /// the voter's messages arrive as [`ServerMessage::FromVoter`]. Messages that name another session or
+    /// another candidate are ignored.
     ToVoter(Vec<ToVoter<Name>>),
-    /// The text of a request of an attached client, for others to see; for an election, the value that its leader
-    /// proclaims. Not answered.
+    /// Sets the text of a request of an attached client, which is shown to other users. For an election it is the value
+    /// that the leader proclaims. Not answered.
     Describe {
-        /// The request.
+        /// The request that the text describes.
         request: RequestId,
-        /// The text.
+        /// The text that replaces the earlier one.
         why: String,
     },
 }
 
 impl Call {
-    /// Which session it is about, if it is about one.
+    /// Returns the session that the call belongs to, if any.
     pub fn session(&self) -> Option<SessionKey> {
         match self {
             Self::KeepAlive(key) | Self::Close(key) | Self::Session(key) => Some(*key),
@@ -174,141 +175,141 @@ impl Call {
     }
 }
 
-/// What a node says.
+/// A message from a node to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServerMessage {
-    /// The answer to what was asked under this number.
+    /// The response to the call with this number.
     Response(u64, CallResponse),
-    /// A lock was lost.
+    /// A session has lost a lock.
     Lost {
-        /// Whose.
+        /// The session that held the lock.
         session: SessionKey,
-        /// Which request.
+        /// Number of the request that held the lock.
         request: u64,
-        /// Whether somebody wanted so, and not because too few nodes could be heard.
+        /// Whether the lock was revoked, as opposed to lost because too few voters were reachable.
         revoked: bool,
     },
-    /// Where a request is in the queue, the first being 1.
+    /// Position of a waiting request in the queue; the first is 1.
     Position {
-        /// Whose.
+        /// The session of the request.
         session: SessionKey,
-        /// Which request.
+        /// Number of the request.
         request: u64,
-        /// How many are before it, and itself.
+        /// Number of requests up to and including this one.
         position: u32,
     },
-    /// Something has changed that is watched.
+    /// The holder of a watched name, or its text, has changed.
     Changed(HolderChange),
-    /// The node stops. A relayed client goes on through another node; a direct client avoids this voter.
+    /// The node stops. A relayed client continues through another node; a direct client avoids this voter.
     Leaving,
     /// Messages of this node's voter to the candidate of an attached client.
     FromVoter(Vec<ToCandidate<Name>>),
 }
 
-/// How long a client may rely on what its session has: so long from when it said what it said at `since`.
+/// Client-side validity of everything that a session holds: `micros` from `since`, by the client's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validity {
-    /// By the client's own clock.
+    /// When the client sent the call from which validity is counted, by the client's own clock in microseconds.
     pub since: u64,
-    /// In microseconds, also by the client's own clock.
+    /// Duration of the validity in microseconds, by the client's own clock.
     pub micros: u64,
 }
 
-/// A lock that a session holds.
+/// A lock or an election that a session holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldLock {
-    /// The request that holds it.
+    /// Number of the request that holds it.
     pub request: u64,
-    /// The lock or election.
+    /// Name of the lock or election.
     pub name: Name,
-    /// Its token.
+    /// Fencing token of the holder.
     pub token: u64,
 }
 
-/// What a node answers.
+/// Response of a node to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallResponse {
-    /// A session.
+    /// The session is open.
     Opened {
-        /// Its key.
+        /// Key of the new session.
         session: SessionKey,
-        /// Its time-to-live: what was asked for, within the bounds of the cluster.
+        /// Time-to-live of the session in milliseconds: the requested one, clamped to the bounds of the cluster.
         ttl_ms: u32,
     },
-    /// The session is alive. Everything that it holds is listed, so that a client that has missed a message learns of a loss
-    /// here.
+    /// The session is alive. The response lists everything that the session holds, so that a client that has missed a
+    /// message learns of a loss here.
     Alive {
         /// Validity of everything that is listed as held.
         validity: Validity,
-        /// What it holds.
+        /// Locks and elections that the session holds.
         held: Vec<HeldLock>,
-        /// Requests that wait.
+        /// Numbers of the requests that wait.
         waiting: Vec<u64>,
     },
-    /// It has the lock.
+    /// The session holds the lock.
     Granted {
-        /// Greater than all before of this name.
+        /// Fencing token, greater than every earlier token of this name.
         token: u64,
-        /// How long to rely on it without another word.
+        /// Validity of the lock if the session is not kept alive.
         validity: Validity,
     },
-    /// It is so.
+    /// The call has succeeded.
     Done,
-    /// Who has and who wants what.
+    /// Requests of the session, in response to [`Call::Session`].
     List(Vec<RequestInfo>),
-    /// How a token stands.
+    /// Status of a token.
     Token(TokenStatus),
-    /// How the node is.
+    /// Status of the node.
     Status(Box<NodeStatus>),
-    /// It could not be done.
+    /// The call has failed.
     Failed(Failure),
-    /// How long a session lives.
+    /// Remaining lifetime of a lease.
     LeaseInfo(LeaseInfo),
-    /// The leases that there are.
+    /// Identifiers of all leases of the caller.
     Leases(Vec<i64>),
-    /// It waits in the queue; the create revision of its key.
+    /// The request waits in the queue. Contains the create revision of its key in etcd's API.
     Queued(u64),
-    /// Everything that a direct client needs.
+    /// Cluster parameters that a direct client needs.
     Attached(Box<Attached>),
-    /// A part of a list.
+    /// One page of a list.
     Page(Page),
 }
 
-/// A part of a list, in the order of names, then of requests.
+/// One page of a list, ordered by name, with the holder of each name first and its queue after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// The requests.
+    /// Requests in this page.
     pub requests: Vec<RequestInfo>,
-    /// Where the next page begins; none if this is the last.
+    /// Cursor for the next page; `None` on the last page.
     pub next: Option<Cursor>,
-    /// Nodes that did not answer: requests through them are missing.
+    /// Nodes that did not answer. Requests that only these nodes know are missing.
     pub silent: Vec<u32>,
 }
 
-/// A place in a list.
+/// A position in a list, after which the next page begins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cursor {
-    /// The name of the last request before it.
+    /// Name of the last request before this position.
     pub name: Name,
-    /// The stamp of that request.
+    /// Stamp of that request.
     pub stamp: u64,
-    /// Tells requests of the same stamp apart.
+    /// Distinguishes requests with the same stamp.
     pub tie_breaker: u64,
 }
 
 impl Cursor {
-    /// The place behind a request.
+    /// Returns the position after a request.
     pub fn of(info: &RequestInfo) -> Self {
         Self { name: info.name.clone(), stamp: info.stamp, tie_breaker: info.tie_breaker }
     }
 
-    /// As a text, for protocols without types.
+    /// Formats the cursor as a text, for protocols without types.
     pub fn text(&self) -> String {
         let kind = if self.name.kind() == Kind::Election { "e" } else { "l" };
         format!("{kind} {} {} {}", self.stamp, self.tie_breaker, self.name.text())
     }
 
-    /// From such a text.
+    /// Parses the output of [`Cursor::text`].
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, ' ');
         let kind = match parts.next()? {
@@ -321,160 +322,162 @@ impl Cursor {
     }
 }
 
-/// Lifetime of a session that is a lease of etcd's.
+/// Lifetime of a session that is an etcd lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseInfo {
-    /// Time-to-live that clients are told, in milliseconds. They count it from when an answer arrives, so it is shorter than
-    /// the time for which voters keep the session.
+    /// Time-to-live that is reported to clients, in milliseconds. Clients count it from when an answer arrives, so it is
+    /// shorter than the time for which voters keep the session.
     pub ttl_ms: u64,
-    /// How long the client may rely on it and on what it holds, in milliseconds from when the client gets the answer.
+    /// Client-side validity of the lease and of everything that it holds, in milliseconds from when the
+    /// client receives the answer.
     pub valid_ms: u64,
-    /// Everything that the lease holds and waits for.
+    /// Requests of the lease that hold a lock or wait for one.
     pub requests: Vec<RequestInfo>,
 }
 
-/// Why something could not be done.
+/// Reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Failure {
-    /// Somebody else has it.
+    /// Another session holds the lock.
     #[error("somebody else has it")]
     Busy,
-    /// It took too long.
+    /// The lock was not granted within the requested time.
     #[error("it was not granted in time")]
     TimedOut,
-    /// There is no such session, or not any more.
+    /// The session does not exist, or has ended.
     #[error("the session is over")]
     NoSession,
-    /// There is no such request, or not any more.
+    /// The request does not exist, or has ended.
     #[error("there is no such request")]
     NoRequest,
-    /// Not allowed.
+    /// The client lacks a permission. Contains the explanation.
     #[error("not allowed: {0}")]
     NotAllowed(String),
-    /// Too much.
+    /// A limit or quota is exceeded. Contains the explanation.
     #[error("too much: {0}")]
     TooMuch(String),
-    /// Nobody holds it.
+    /// No session holds the lock.
     #[error("nobody has it")]
     Free,
-    /// Not enough nodes can be heard.
+    /// Fewer voters than a quorum are reachable.
     #[error("not enough nodes of the cluster can be heard")]
     NoQuorum,
-    /// The node stops.
+    /// The node is stopping. The client should call another node.
     #[error("the node is leaving: ask another one")]
     Leaving,
-    /// There was a session, and it ended while it waited.
+    /// The session existed, but ended while the request waited.
     #[error("the session ended while it waited")]
     Ended,
 }
 
-/// A request, for others to see.
+/// A request as it is shown to users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestInfo {
-    /// Of what.
+    /// Name of the lock or election.
     pub name: Name,
-    /// When in logical time: who is earlier goes first.
+    /// Stamp of the request in logical time. Requests with smaller stamps are served first.
     pub stamp: u64,
-    /// Tells requests of the same stamp apart.
+    /// Distinguishes requests with the same stamp.
     pub tie_breaker: u64,
-    /// The node that it came through.
+    /// The node through which the client last made a call for the session.
     pub node: u32,
-    /// Who.
+    /// Name of the client.
     pub client_name: String,
-    /// Where.
+    /// Host and process of the client.
     pub client_location: String,
-    /// Why, or what a leader proclaims.
+    /// Purpose of the request, or the value that a leader proclaims.
     pub why: String,
-    /// Its lease, if it came through etcd's API; otherwise zero.
+    /// The lease of the session in etcd's API; zero if the session is not a lease.
     pub lease: i64,
-    /// The create revision of its key for those who speak etcd's language: the token, unless they were told another number
-    /// before there was one.
+    /// Create revision of the request's key in etcd's API: the token, unless its client was given another number before the
+    /// token was known. Zero if there is neither.
     pub revision: u64,
-    /// For how many milliseconds it has been like this.
+    /// Time in milliseconds since the text of the request was last updated.
     pub for_ms: u64,
-    /// Like what.
+    /// Whether the request holds the lock or waits.
     pub state: RequestState,
 }
 
-/// How a request stands.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestState {
-    /// It waits.
+    /// The request waits in the queue.
     Waiting,
-    /// It has it, with this token, so many times over.
+    /// The request holds the lock.
     Holding {
-        /// The token.
+        /// Fencing token of the holder.
         token: u64,
-        /// How often it was asked for by the same session.
+        /// Number of times that the session holds the lock; always 1.
         times: u32,
     },
 }
 
-/// How a token stands.
+/// Status of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenStatus {
-    /// Whether nobody may have had a greater one.
+    /// Whether no holder can have had a greater token.
     pub current: bool,
-    /// The greatest that a quorum knows of.
+    /// Token of the holder if the lock is held and the checked token is current. Otherwise the greatest number that
+    /// the voters have reported.
     pub greatest: u64,
 }
 
-/// Something that happened to a name.
+/// A change of the holder of a name, or of the holder's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HolderChange {
-    /// To which.
+    /// The lock or election that has changed.
     pub name: Name,
-    /// Who has it now, if somebody has.
+    /// The present holder, if there is one.
     pub holder: Option<RequestInfo>,
 }
 
-/// How a node is.
+/// Status of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
-    /// Which node.
+    /// Number of the node.
     pub node: u32,
-    /// Of which cluster.
+    /// Identifier of the cluster.
     pub cluster: u128,
-    /// Whether it votes: after it has forgotten everything it waits for a while.
+    /// Whether the node's voter votes. A voter that has forgotten its votes abstains for a while.
     pub votes: bool,
-    /// Whether enough nodes can be heard.
+    /// Whether the reachable voters contain a quorum.
     pub quorum: bool,
-    /// Which quorums decide.
+    /// Name of the quorum system.
     pub quorums: String,
-    /// How long a vote is lent, in microseconds.
+    /// Greatest time-to-live of a session in microseconds: the longest time for which a vote is lent without renewal.
     pub lease_us: u64,
-    /// A holder's node that dies is replaced after at most so many microseconds.
+    /// Maximum time in microseconds from the last beat of a client that has crashed until its locks can be granted again.
     pub replaced_within_us: u64,
-    /// And no earlier than so many after its last sign of life.
+    /// Minimum time in microseconds for which a client can rely on its locks after its last beat.
     pub not_before_us: u64,
-    /// How many sessions there are here.
+    /// Number of sessions that use this node, relayed and direct.
     pub sessions: u64,
-    /// How many requests have come through this node and are not over.
+    /// Number of requests that relays of this node pursue.
     pub requests: u64,
-    /// How many locks this node remembers as a voter.
+    /// Number of locks that this node's voter remembers.
     pub locks: u64,
-    /// How many messages this node has sent to others.
+    /// Number of messages that this node has sent to other nodes since it started.
     pub messages: u64,
-    /// Why the node is not ready; empty if it is.
+    /// Reasons why the node is not ready; empty if it is ready.
     pub reasons: Vec<String>,
-    /// All nodes.
+    /// All nodes of the cluster, including this one.
     pub members: Vec<MemberStatus>,
 }
 
-/// How a node looks from another.
+/// Status of a node as another node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberStatus {
-    /// Which.
+    /// Number of the node.
     pub node: u32,
-    /// Where.
+    /// Peer address of the node.
     pub address: String,
-    /// Where clients reach it, if that is known.
+    /// Client address of the node, if it is known.
     pub clients: Option<String>,
-    /// Whether it can be talked to.
+    /// Whether the node is connected.
     pub up: bool,
-    /// Whether the detector takes it for crashed.
+    /// Whether the failure detector suspects the node of having crashed.
     pub suspected: bool,
-    /// What is wrong, if anything.
+    /// Last error of the connection to this node, if it is not connected.
     pub last_error: Option<String>,
 }

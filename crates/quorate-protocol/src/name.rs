@@ -1,49 +1,49 @@
-//! What locks and elections are called.
+//! Names of locks and elections.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest name, in bytes.
+/// Maximum length of a name, in bytes.
 pub const NAME_MOST: usize = 256;
 
-/// A lock or an election. The two have names of their own: a lock and an election may be called the same.
+/// Name of a lock or of an election. Locks and elections have separate namespaces: one of each may have the same text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     kind: Kind,
     text: Arc<str>,
 }
 
-/// What a name is the name of.
+/// Namespace of a name.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A lock.
+    /// The namespace of locks.
     #[default]
     Lock,
-    /// An election.
+    /// The namespace of elections.
     Election,
 }
 
-/// A name that cannot be one.
+/// Reason why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    /// There is nothing.
+    /// The text is empty.
     #[error("a name must not be empty")]
     Empty,
-    /// There is too much.
+    /// The text is longer than [`NAME_MOST`]. Contains its length in bytes.
     #[error("a name has at most {NAME_MOST} bytes, and this one has {0}")]
     TooLong(usize),
-    /// A terminal would not show it as it is.
+    /// The text contains a control character, which a terminal would not show. Contains its byte offset.
     #[error("a name must not have control characters, and this one has one at byte {0}")]
     Control(usize),
 }
 
 impl Name {
-    /// A lock's or an election's.
+    /// Creates a name of this kind, if the text is valid.
     pub fn new(kind: Kind, text: &str) -> Result<Self, BadName> {
         if text.is_empty() {
             return Err(BadName::Empty);
@@ -57,22 +57,22 @@ impl Name {
         }
     }
 
-    /// A lock's.
+    /// Creates the name of a lock.
     pub fn lock(text: &str) -> Result<Self, BadName> {
         Self::new(Kind::Lock, text)
     }
 
-    /// An election's.
+    /// Creates the name of an election.
     pub fn election(text: &str) -> Result<Self, BadName> {
         Self::new(Kind::Election, text)
     }
 
-    /// What it is the name of.
+    /// Returns whether this is the name of a lock or of an election.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The name alone.
+    /// Returns the text without the kind.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,41 +1,43 @@
-//! Traces for OpenTelemetry: what happened to a request, at its client, its node and the voters.
+//! Traces for OpenTelemetry: spans of a request at its client, its node and the voters.
 //!
-//! A session is a trace. Trace and span identifiers are hashes of the session's public identifier, which client, node and
-//! voters know, so that nothing has to be propagated: a client's `acquire` is the parent of the `request` to the voters,
-//! which its node tells if it is relayed and the client itself if it is direct, and that of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's `otlpjsonfile` receiver reads.
+//! A session is a trace. Trace and span identifiers are hashes of the session's public identifier, which the client, the
+//! node and the voters know, so no context has to be propagated. A client's `acquire` span is the parent of the `request`
+//! span. The node writes the `request` span if the session is relayed, and the client writes it if the session is direct.
+//! The `request` span is the parent of each voter's `vote` span. Spans are written as lines of OTLP in JSON, which the
+//! collector's `otlpjsonfile` receiver reads.
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Something that took time.
+/// A span: one operation with a start and an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Identifier of the session, [`SessionKey::id`](crate::SessionKey::id).
     pub session: u128,
-    /// Which one.
+    /// Identifier of the span, see [`span_id`].
     pub id: u64,
-    /// What it is a part of.
+    /// Identifier of the parent span.
     pub parent: Option<u64>,
-    /// What.
+    /// Name of the operation.
     pub name: &'static str,
-    /// From when, in nanoseconds since 1970.
+    /// Start of the span, in nanoseconds since 1970.
     pub start: u64,
-    /// Until when.
+    /// End of the span, in nanoseconds since 1970.
     pub end: u64,
-    /// What else there is to say.
+    /// Attributes as pairs of key and value.
     pub attributes: Vec<(&'static str, String)>,
-    /// Whether it did not come to what was wanted.
+    /// Whether the operation failed.
     pub failed: bool,
 }
 
-/// The number of the span of this kind and number in a session.
+/// Returns the identifier of the span with this kind and number in a session.
 pub fn span_id(session: u128, kind: &str, number: u64) -> u64 {
     let hash = digest(session, kind, number);
     u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"))
 }
 
-/// The number that stands for a request in span identifiers.
+/// Returns the number that represents a request in span identifiers.
 pub fn request_number(request: RequestId) -> u64 {
     request.incarnation ^ request.number.rotate_left(32)
 }
@@ -48,7 +50,7 @@ fn digest(session: u128, kind: &str, number: u64) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Spans of one process as a line of OTLP in JSON, with the line's end.
+/// Formats the spans of one process as a line of OTLP in JSON, including the line break.
 pub fn line(service: &str, instance: &str, spans: &[Span]) -> String {
     let spans: Vec<Value> = spans.iter().map(span_json).collect();
     let resource = [attribute("service.name", service), attribute("service.instance.id", instance)];
@@ -69,7 +71,7 @@ fn span_json(span: &Span) -> Value {
     let trace: String = trace[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     let attributes: Vec<Value> =
         span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
-    // OTLP's numbers for a span inside a process and for one that failed.
+    // OTLP's codes: span kind `INTERNAL` is 1, status `ERROR` is 2.
     let (internal, status) = (1, if span.failed { 2 } else { 0 });
     json!({
         "traceId": trace,
@@ -108,7 +110,7 @@ mod tests {
         assert_eq!(written["traceId"].as_str().map(str::len), Some(32));
         assert_eq!(written["spanId"].as_str().map(str::len), Some(16));
         assert_eq!(written["attributes"][0]["value"]["stringValue"], "a\"b");
-        // The key of a session is a secret.
+        // The session key is a secret and must not appear in traces.
         assert!(!line.contains(&format!("{:032x}", 7)), "{line}");
     }
 }

@@ -24,62 +24,62 @@ use quorate_sim::{
 
 use crate::setup::{AlgorithmConstants, setup, with_defaults};
 
-/// Why a scenario could not be run.
+/// Reason why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotRun {
     /// No algorithm has that name.
     #[error("there is no algorithm `{name}`; {}", suggestion(name))]
     UnknownAlgorithm {
-        /// What was asked for.
+        /// Requested name of an algorithm.
         name: String,
     },
     /// The algorithm does not work over that quorum system.
     #[error("{algorithm} does not work over `{quorums}`; {known}")]
     UnknownQuorums {
-        /// The algorithm.
+        /// Name of the algorithm.
         algorithm: &'static str,
-        /// What was asked for.
+        /// Name of the requested quorum system.
         quorums: String,
-        /// What it works over.
+        /// Sentence that names the supported quorum systems.
         known: String,
     },
-    /// The algorithm has no such messages.
+    /// The algorithm has no messages of this kind.
     #[error("{algorithm} has no messages of the kind `{kind}`")]
     UnknownKind {
-        /// The algorithm.
+        /// Name of the algorithm.
         algorithm: &'static str,
-        /// What was expected.
+        /// Kind of message that was expected.
         kind: String,
     },
-    /// An experiment does not take such an option.
+    /// An option is not supported, or the run is impossible for the reason given.
     #[error("{0}")]
     Option(String),
-    /// A run that was to be measured did not go as it had to.
+    /// A run that was to be measured did not end as required.
     #[error("{algorithm} with {processes} processes and seed {seed} cannot be measured: {problem}")]
     Unmeasurable {
-        /// The algorithm.
+        /// Name of the algorithm.
         algorithm: String,
-        /// How many processes.
+        /// Number of processes in the run.
         processes: usize,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
-        /// What went wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The algorithm is of another family than what the scenario says.
+    /// A key of the scenario does not fit the family of the algorithm.
     #[error("{algorithm} is {} {family} algorithm: {problem}", article(family))]
     OtherFamily {
-        /// The algorithm.
+        /// Name of the algorithm.
         algorithm: &'static str,
-        /// Its family.
+        /// Family of the algorithm.
         family: &'static str,
-        /// The key of the scenario.
+        /// Key of the scenario that does not fit.
         key: &'static str,
-        /// What does not go together.
+        /// Description of the mismatch.
         problem: String,
     },
-    /// Nobody waits for it any more.
+    /// The run was cancelled, because no caller waits for its result any more.
     #[error("it was cancelled")]
     Cancelled,
     /// The run itself failed.
@@ -98,7 +98,7 @@ pub fn run(
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
-/// Runs a validated scenario once, driven from outside: its processes may live elsewhere.
+/// Runs a validated scenario once with an external driver, so that its processes may run elsewhere.
 pub fn run_driven(
     scenario: &Scenario,
     conditions: Conditions,
@@ -110,7 +110,7 @@ pub fn run_driven(
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
-/// Whether the algorithm exists and works over what the scenario wants.
+/// Checks that the algorithm exists and supports what the scenario requires.
 pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
     struct CheckQuery<'a>(&'a Scenario);
     impl AlgorithmQuery for CheckQuery<'_> {
@@ -129,7 +129,7 @@ pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
     query_algorithm(scenario, CheckQuery(scenario))
 }
 
-/// What the scenario's algorithm promises to cost there, and the world as it is told of it.
+/// Promised cost of the scenario's algorithm, and the setup that the algorithm receives.
 pub fn promised_cost(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
     struct CostQuery<'a>(&'a Scenario);
     impl AlgorithmQuery for CostQuery<'_> {
@@ -141,7 +141,7 @@ pub fn promised_cost(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
     query_algorithm(scenario, CostQuery(scenario))
 }
 
-/// Who talks to whom in the scenario's algorithm, and the world as it is told of it.
+/// Communication topology of the scenario's algorithm, and the setup that the algorithm receives.
 pub fn shape(scenario: &Scenario) -> Result<(Shape, Setup), CannotRun> {
     struct ShapeQuery<'a>(&'a Scenario);
     impl AlgorithmQuery for ShapeQuery<'_> {
@@ -162,7 +162,7 @@ fn query_algorithm<T>(
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
-/// The known name that is most like this one, if one is.
+/// The known name that is most similar to this one, if any is similar enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let close = |candidate: &&str| strsim::jaro_winkler(name, candidate) > 0.7;
     known
@@ -186,7 +186,7 @@ pub(crate) fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
-/// How the detector is built that a process brings with it, if it brings one.
+/// Constructor of the failure detector that every process runs itself, if it runs one.
 fn detector_builder(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> AnyDetector> {
     match choice {
         DetectorChoice::Oracle | DetectorChoice::None => None,
@@ -205,7 +205,7 @@ fn detector_builder(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> A
     }
 }
 
-/// Simulates whatever it visits.
+/// Simulates the algorithm that it visits.
 struct Simulate<'a, 't, 's, 'd> {
     scenario: &'a Scenario,
     conditions: Conditions,
@@ -213,7 +213,7 @@ struct Simulate<'a, 't, 's, 'd> {
     driver: Option<&'d mut dyn Driver>,
 }
 
-/// Processes made like this, whose messages can be sent over a wire.
+/// Factory of processes made by `make`, whose messages can be sent over a wire.
 fn factory<'d, P: Process<Message: Sendable> + 'static>(
     make: impl Fn(ProcessId) -> P + 'static,
     driver: Option<&'d mut dyn Driver>,
@@ -222,7 +222,8 @@ fn factory<'d, P: Process<Message: Sendable> + 'static>(
     ProcessFactory::simulated(make).driven(wire, driver)
 }
 
-/// The same behind a veil: all processes of a family are driven by the same code, and their bytes are what they were.
+/// The same with type-erased processes. All processes of a family are driven by the same code, and the encoding
+/// of messages does not change.
 fn erased_factory<'d, P: Process<Message: Sendable> + 'static>(
     make: impl Fn(ProcessId) -> P + 'static,
     driver: Option<&'d mut dyn Driver>,
@@ -241,14 +242,14 @@ fn erased_factory<'d, P: Process<Message: Sendable> + 'static>(
 type ErasedProcess<P> =
     Erased<<P as Process>::Command, <P as Process>::Output, <P as Process>::Misuse>;
 
-/// An algorithm over a detector of its own, whichever that is.
+/// An algorithm above its own failure detector, of any kind.
 type OverDetector<A> = Stack<A, AnyDetector>;
 
 fn to_bytes<M: Sendable>(message: &M) -> Vec<u8> {
     postcard::to_stdvec(message).expect("messages are plain data")
 }
 
-/// What an algorithm is, over a detector or not.
+/// Description of an algorithm, with or without a detector below it.
 fn algorithm_info<A: Algorithm, P: Process>(profile: Profile, setup: &Setup) -> AlgorithmInfo {
     AlgorithmInfo { profile, cost: A::cost(setup), kinds: P::Message::KINDS }
 }

@@ -1,4 +1,4 @@
-//! Every interleaving of a small world, by the algorithm's name.
+//! Exploration of every interleaving of a small world, by the algorithm's name.
 
 use std::ops::ControlFlow;
 
@@ -22,101 +22,101 @@ use serde::Serialize;
 use crate::setup::{AlgorithmConstants, setup};
 use crate::{CannotRun, run};
 
-/// What is to be explored: the world of a scenario, without its times and faults.
+/// Configuration of an exploration: the world of a scenario, without its times and faults.
 #[derive(Clone, Debug)]
 pub struct CheckConfig {
-    /// The algorithm, how many processes, who asks, what it votes by, and whether links keep their order.
+    /// Scenario with the algorithm, the number of processes, the requesters, the quorum system, and whether links are FIFO.
     pub scenario: Scenario,
-    /// How often each requester asks.
+    /// Number of requests of each requester.
     pub requests: u8,
-    /// What may go wrong.
+    /// Maximum number of faults of each kind.
     pub budget: Budget,
-    /// The processes that may crash, if not all.
+    /// Processes that may crash; `None` allows all.
     pub crashable: Option<ProcessSet>,
-    /// Instants that a lease lasts, where the algorithm has leases.
+    /// Duration of a lease in instants, if the algorithm has leases.
     pub lease: u8,
-    /// How often a client renews its lease before it gives up, if that is bounded.
+    /// Maximum number of renewals before a client gives up its lease; `None` for no limit.
     pub renewals: Option<u32>,
-    /// What may be left out.
+    /// Reductions that may be used.
     pub reductions: Reductions,
-    /// The property to look for, if not for all.
+    /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
-    /// How far to go.
+    /// Limits of the exploration.
     pub bounds: Bounds,
-    /// Whether it is known that not everything may be gone through; else a world that is far too large is refused.
+    /// Whether an incomplete exploration is acceptable. Otherwise a world that is far too large is refused.
     pub allow_partial: bool,
-    /// On how many threads.
+    /// Number of threads to use.
     pub threads: usize,
 }
 
-/// What may be left out without changing a verdict.
+/// Reductions that skip work without changing a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
-    /// Deliveries that commute are gone through in one order only.
+    /// Explores deliveries that commute in one order only.
     pub partial_order: bool,
-    /// Worlds that differ only in who is who are taken for one.
+    /// Treats states that differ only by a renaming of processes as one.
     pub symmetry: bool,
 }
 
 impl Reductions {
-    /// As much as there is.
+    /// Uses every reduction there is.
     pub const ALL: Self = Self { partial_order: true, symmetry: true };
-    /// Nothing.
+    /// Uses no reduction at all.
     pub const NONE: Self = Self { partial_order: false, symmetry: false };
 }
 
-/// What came of it: the JSON that `check` prints.
+/// Result of an exploration: the JSON that `check` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// How many processes.
+    /// Number of processes in the world.
     pub processes: usize,
-    /// `holds`, `violated` or `bounded`.
+    /// Verdict: `holds`, `violated` or `bounded`.
     pub verdict: &'static str,
-    /// Distinct states visited.
+    /// Number of distinct states visited.
     pub states: u64,
-    /// Steps between them.
+    /// Number of steps between these states.
     pub steps: u64,
-    /// The longest of the shortest ways to a state.
+    /// Greatest distance of a state from the initial state.
     pub depth: u32,
-    /// What became of each property.
+    /// Result for each property.
     pub properties: Vec<CheckedProperty>,
-    /// The file that replays the counterexample, if one was written.
+    /// File that replays the counterexample, if one was written.
     pub counterexample: Option<String>,
-    /// How many steps the counterexample has.
+    /// Number of steps of the counterexample, if there is one.
     pub counterexample_steps: Option<usize>,
-    /// Why not every state was visited, if so: `memory`, `depth` or `stopped`.
+    /// Reason why not every state was visited, if so: `memory`, `depth` or `stopped`.
     pub bounded_by: Option<&'static str>,
-    /// The most bytes in use.
+    /// Peak memory use in bytes.
     pub bytes: u64,
-    /// Assumptions of the algorithm that the budget of faults goes beyond.
+    /// Assumptions of the algorithm that the fault budget exceeds.
     pub outside: Vec<&'static str>,
 }
 
-/// A property and what became of it.
+/// A property and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckedProperty {
-    /// Its name.
+    /// Name of the property.
     pub id: &'static str,
-    /// Whether it held.
+    /// Whether the property holds.
     pub status: Status,
-    /// In a sentence.
+    /// Explanation in one sentence.
     pub detail: String,
 }
 
-/// A report, and what to replay if something is broken.
+/// A report, and the counterexample to replay if a property is violated.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
-    /// For programs.
+    /// Report in machine-readable form.
     pub report: CheckReport,
-    /// The counterexample as a scenario that expects what happens.
+    /// Counterexample as a scenario that expects the violation.
     pub scenario: Option<Scenario>,
-    /// The steps of the counterexample, in words.
+    /// Steps of the counterexample, in words.
     pub steps: Vec<String>,
 }
 
-/// Explores. `on_progress` is told now and then how far it has come, and may stop it.
+/// Explores the world of a scenario. `on_progress` is called regularly and may stop the exploration.
 pub fn explore(
     config: &CheckConfig,
     mut on_progress: impl FnMut(&Progress) -> ControlFlow<()> + Send,
@@ -124,7 +124,7 @@ pub fn explore(
     explore_with(config, &mut on_progress)
 }
 
-/// Compiled here for every algorithm, and not again wherever somebody looks.
+/// Not generic over the callback, so that it is compiled here for every algorithm and not again in each calling crate.
 fn explore_with(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
@@ -195,11 +195,11 @@ impl Visitor for Explore<'_> {
     }
 }
 
-/// Why detectors and clocks are not explored.
+/// Reason why detectors and clocks are not explored.
 const TIMELESS: &str = "in a world without time nobody is late and no clock is wrong, so there is nothing to explore; \
                         `quorate campaign` runs it in time";
 
-/// What depends on more than a state: on the order of requests, or on every event and its stamp.
+/// Properties that depend on more than a state: on the order of requests, or on every event and its stamp.
 const NOT_EXPLORABLE: [Property; 2] = [Property::ME3, Property::ClockCondition];
 
 fn refused(profile: &Profile, key: &'static str, problem: &str) -> CannotRun {
@@ -212,13 +212,13 @@ fn refused(profile: &Profile, key: &'static str, problem: &str) -> CannotRun {
 }
 
 impl CheckConfig {
-    /// Whether a property is judged that users can judge: it is promised, or to be watched all the same.
+    /// Whether users check a property: the algorithm promises it, or the scenario watches it in any case.
     fn judges(&self, profile: &Profile, property: Property) -> bool {
         let family = property.layer() == Some(profile.layer);
         profile.guarantees.contains(&property) || (family && self.scenario.watches(property))
     }
 
-    /// How often each process is asked for something.
+    /// Number of requests of each process.
     fn requests(&self) -> Vec<u8> {
         let mut requests = vec![0; self.scenario.processes];
         for (process, _) in self.scenario.first_requests() {
@@ -229,8 +229,9 @@ impl CheckConfig {
 }
 
 impl Explore<'_> {
-    /// Explores the world of an algorithm with these users. Where none of them is ever pleased, nothing is shown: that
-    /// is said with `vacuous`. This is compiled for every algorithm; what does not depend on it is below.
+    /// Explores the world of an algorithm with these users. If no user ever reaches its goal, nothing is shown;
+    /// `vacuous` is the message for that case. This is compiled for every algorithm. Code that does not depend
+    /// on the algorithm is below.
     fn explore<A, U>(self, users: U, vacuous: &str) -> Result<CheckOutcome, CannotRun>
     where
         A: Algorithm + 'static,
@@ -252,11 +253,11 @@ impl Explore<'_> {
     }
 }
 
-/// What is known of an algorithm whose world is explored.
+/// Facts about the algorithm whose world is explored.
 struct ExploredAlgorithm<'a> {
     profile: Profile,
     tolerates: usize,
-    /// The longest that a message takes.
+    /// Maximum delay of a message.
     bound: Span,
     vacuous: &'a str,
 }
@@ -290,7 +291,7 @@ fn explore_world(
         world.immune |= spared.fold(0, |bits, process| bits | 1 << process.index());
     }
     let mut found = search(config, &world, config.bounds, on_progress)?;
-    // Only who sets timers minds how long a message takes.
+    // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
     if is_timed {
         world = world.with_timers(algorithm.bound);
@@ -300,7 +301,7 @@ fn explore_world(
         world = world.without_reductions();
         found = search(config, &world, config.bounds, on_progress)?;
     }
-    // A shortest way is wanted, and the order that was kept may be a longer one.
+    // A shortest counterexample is wanted, and the order that was explored may be longer.
     if let End::Broken(counterexample) = &found.end
         && counterexample.cycle.is_empty()
         && world.has_skipped()
@@ -320,12 +321,12 @@ fn explore_world(
     if let End::Broken(counterexample) = &found.end {
         let all: Vec<Action> =
             counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
-        // Who asks, and when, is part of the story.
+        // The counterexample defines the requesters and the times of their requests.
         let (requesters, request) = Default::default();
         let mut replay = Scenario { requesters, request, ..scenario.clone() };
         checked.steps = all.iter().map(Action::to_string).collect();
-        // Instants leave open when within one something happens, which a scenario has to say; and a scenario has one delay
-        // for word of a crash and of a return.
+        // Instants leave open when an event happens within one, but a scenario must tell. And a scenario has only one delay
+        // for the notices of a crash and of a recovery.
         let returns = all.iter().any(|step| matches!(step.kind, ActionKind::Recover(_)));
         if !is_timed && !returns {
             quorate_check::scenario_of(&world, &all, &mut replay);
@@ -335,7 +336,7 @@ fn explore_world(
     Ok(checked)
 }
 
-/// Every algorithm's world has the same states, so that the search is compiled once for all.
+/// All worlds have the same type of state, so that the search is compiled only once.
 type AnyWorld<'w> = &'w dyn Model<State = State, Action = Action>;
 
 fn search(
@@ -365,7 +366,8 @@ fn search(
 }
 
 impl CheckOutcome {
-    /// Keeps a counterexample, after it has broken the same property in the simulator.
+    /// Keeps a counterexample if it violates the same property in the simulator. Fails if a counterexample
+    /// without a cycle does not.
     fn keep(
         &mut self,
         counterexample: &Counterexample<Action>,
@@ -388,13 +390,13 @@ impl CheckOutcome {
     }
 }
 
-/// Looks once, when enough is known, whether a world is far too large.
+/// Estimates once, when enough states are known, whether a world is far too large.
 struct SizeEstimate {
     done: bool,
     too_large: Option<String>,
 }
 
-/// After so many states a guess at the rest is worth something.
+/// Number of states after which an estimate of the rest is useful.
 const SIZED_AFTER: u64 = 300_000;
 
 impl SizeEstimate {
@@ -413,11 +415,11 @@ impl SizeEstimate {
         };
         let gib = |bytes: f64| bytes / f64::from(1 << 30);
         let bytes = states * (progress.bytes as f64 / progress.states as f64);
-        // It is a guess: what would fit if it were a few times too high is tried.
+        // The estimate is rough, so a world is refused only if it needs several times the memory.
         if gib(bytes) < 4.0 * gib(memory as f64) {
             return ControlFlow::Continue(());
         }
-        // A number of a hundred digits says less than how many they are.
+        // For a very large number the exponent is more useful than a hundred digits.
         let needed = match gib(bytes) {
             few @ ..10_000.0 => format!("{few:.0}"),
             many => format!("10^{:.0}", many.log10()),
@@ -463,7 +465,7 @@ fn report(
             (End::Broken(broken), _) if broken.property == property => {
                 (Status::Violated, format!("broken after {} steps", broken.steps.len()))
             }
-            // What a family's users look for is what its algorithms promise.
+            // Users check only what the algorithm promises or the scenario watches.
             _ if !config.judges(profile, property) => {
                 let ask = format!(
                     "not promised by this algorithm; `--watch {property}` judges it all the same"
@@ -502,7 +504,7 @@ fn report(
         (Assumption::LessThanAHalf, n <= tolerates.saturating_mul(2)),
         (Assumption::LessThanAThird, n <= tolerates.saturating_mul(3)),
     ];
-    // Logical clocks are told of where there are any.
+    // The clock condition is listed only for algorithms with logical clocks.
     let listed = Property::of(profile.layer).filter(|property| {
         *property != Property::ClockCondition || profile.guarantees.contains(property)
     });

@@ -1,5 +1,5 @@
-//! Where algorithms meet drivers: runs the algorithm that a scenario names, once in virtual time or in every
-//! interleaving. All of them are compiled here for all drivers, and nowhere else, because that takes long.
+//! Connects algorithms with drivers: runs the algorithm that a scenario names, once in virtual time or in every
+//! interleaving. All algorithms are compiled here for all drivers, and nowhere else, because that takes long.
 
 mod by_name;
 pub mod exhaustive;

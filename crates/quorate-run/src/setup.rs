@@ -1,7 +1,7 @@
-//! The world that an algorithm is to live in, as a scenario describes it, and whether it can be that.
+//! Setup of an algorithm as a scenario describes it, and the check that the two fit together.
 //!
-//! An algorithm is a type, and whatever is written for any type is compiled for each. What is needed here of one are
-//! constants, so they are put together first ([`AlgorithmConstants`]) and this is compiled once.
+//! An algorithm is a type, and generic code is compiled for each type. Only constants of an algorithm are needed here. So
+//! they are collected first ([`AlgorithmConstants`]), and this module is compiled once.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ use quorate_sim::{Scenario, Timing};
 
 use crate::by_name::{CannotRun, shortened};
 
-/// Bounds on a message delay that a lease lasts: long enough that a section is usually over before the first renewal.
+/// Duration of a lease, in bounds on message delay: long enough that a section usually ends before the first renewal.
 const LEASE: u64 = 60;
 
-/// What there is to know of an algorithm before it runs.
+/// Constants of an algorithm that are known before it runs.
 pub(crate) struct AlgorithmConstants {
     profile: Profile,
     quorums: &'static [&'static str],
@@ -37,7 +37,7 @@ pub(crate) struct AlgorithmConstants {
 }
 
 impl AlgorithmConstants {
-    /// Of an algorithm.
+    /// Collects the constants of an algorithm.
     pub(crate) const fn of<A: Algorithm>() -> Self {
         Self {
             profile: A::PROFILE,
@@ -55,7 +55,7 @@ impl AlgorithmConstants {
     }
 }
 
-/// What a scenario says must make sense for the algorithm's family: nothing is left out silently.
+/// Checks that every key of a scenario makes sense for the algorithm's family. No key is ignored silently.
 fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(), CannotRun> {
     let family = constants.profile.layer;
     let mismatch = |key, problem| {
@@ -133,7 +133,7 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
     Ok(())
 }
 
-/// Everybody takes part in an agreement, once.
+/// Checks that every process takes part in an agreement, once.
 fn check_agreement(
     scenario: &Scenario,
     constants: &AlgorithmConstants,
@@ -148,7 +148,7 @@ fn check_agreement(
     {
         return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
     }
-    // All is whoever has something to propose.
+    // `All` means every process that has a value to propose.
     if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
         let problem = match constants.agreement_kind {
             AgreementKind::Order => "only the commander gives an order",
@@ -167,7 +167,7 @@ fn check_agreement(
     }
 }
 
-/// Rounds take as long as a message may.
+/// Checks a scenario with rounds. A round takes as long as a message may take.
 fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     let ways_out = "it works in rounds";
     match scenario.timing {
@@ -194,7 +194,7 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     Ok(())
 }
 
-/// The scenario with what the algorithm decides where nothing is said.
+/// The scenario with the algorithm's defaults for keys that are not set.
 pub(crate) fn with_defaults<'s>(
     scenario: &'s Scenario,
     constants: &AlgorithmConstants,
@@ -208,7 +208,7 @@ pub(crate) fn with_defaults<'s>(
     Cow::Owned(Scenario { tolerates, timing, ..scenario.clone() })
 }
 
-/// The world that an algorithm is to live in, as the scenario describes it.
+/// The setup of an algorithm, as the scenario describes it.
 pub(crate) fn setup(
     scenario: &Scenario,
     constants: &AlgorithmConstants,

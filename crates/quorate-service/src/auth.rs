@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Authentication and permissions of clients.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,24 +12,24 @@ use tokio::time::Instant;
 
 use crate::core::Owner;
 
-/// A client that the node's file names.
+/// A client that the configuration file of the node names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientConfig {
-    /// Who.
+    /// Name of the client.
     pub name: String,
-    /// The SHA-256 of the token by which it is known, in hexadecimal.
+    /// SHA-256 of the token that authenticates the client, in hexadecimal.
     pub token_sha256: Option<String>,
-    /// Whether a certificate of the cluster's authority for this client's name is good as well.
+    /// Whether a certificate of the cluster's authority for this client's name authenticates it, too.
     #[serde(default)]
     pub certificate: bool,
-    /// It may take locks and lead where names begin so.
+    /// Prefixes of names for which the client may acquire locks and campaign in elections.
     #[serde(default)]
     pub acquire: Vec<String>,
-    /// It may see who has what where names begin so.
+    /// Prefixes of names whose holders and waiters the client may see.
     #[serde(default)]
     pub observe: Vec<String>,
-    /// It may take away what others have where names begin so.
+    /// Prefixes of names whose locks the client may release by force.
     #[serde(default)]
     pub admin: Vec<String>,
 }
@@ -59,11 +59,11 @@ impl ClientConfig {
     }
 }
 
-/// What one client may do.
+/// Permissions of one client.
 #[derive(Debug)]
 pub(crate) struct Permissions {
     pub(crate) name: String,
-    /// Whose quotas are used: those of the client, or of its address where clients need not show who they are.
+    /// Owner of the quotas: the client, or its address if no authentication is required.
     pub(crate) owner: Owner,
     acquire: Vec<String>,
     observe: Vec<String>,
@@ -72,7 +72,7 @@ pub(crate) struct Permissions {
 }
 
 impl Permissions {
-    /// Of somebody who may do everything.
+    /// Permissions without restrictions, for clients that need no authentication.
     fn unrestricted(calls_per_second: u32, address: IpAddr) -> Self {
         let all = || vec![String::new()];
         let bucket = Bucket::new(calls_per_second);
@@ -80,7 +80,7 @@ impl Permissions {
         Self { name, owner, acquire: all(), observe: all(), admin: all(), bucket }
     }
 
-    /// Why it may not take this lock, or become this leader.
+    /// Checks whether the client may acquire this lock or lead this election. `Err` contains the reason if it may not.
     pub(crate) fn may_acquire(&self, name: &Name) -> Result<(), String> {
         self.may("acquire", &self.acquire, name.text())
     }
@@ -93,7 +93,7 @@ impl Permissions {
         }
     }
 
-    /// Why not, if it may not. Who wants to take a lock away from others is written down.
+    /// Returns the reason if the call is not permitted. Attempts to release a lock by force are logged.
     pub(crate) fn denial(&self, call: &Call) -> Option<String> {
         let (right, allowed, name) = match call {
             Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
@@ -109,7 +109,7 @@ impl Permissions {
             }
             Call::CheckToken { name, .. } => ("observe", &self.observe, name.text()),
             Call::ForceRelease { name, .. } => ("admin", &self.admin, name.text()),
-            // Who knows the key of a session has the session.
+            // Anyone with the session key controls the session.
             _ => return None,
         };
         let denial = self.may(right, allowed, name).err();
@@ -124,18 +124,18 @@ impl Permissions {
         denial
     }
 
-    /// How long to wait before one more call is dealt with.
+    /// Returns the time to wait before the next call is handled, if the rate limit is exceeded.
     pub(crate) fn throttle_delay(&self) -> Option<Duration> {
         self.bucket.as_ref().and_then(|bucket| bucket.take(Instant::now()))
     }
 }
 
-/// So many calls in a second, and as many at once as in a tenth of one.
+/// Rate limit: a number of calls per second, with bursts of up to a tenth of that number.
 #[derive(Debug)]
 struct Bucket {
     each: Duration,
     burst: Duration,
-    /// When it would be empty.
+    /// When the bucket would be empty if no further call were made.
     full_until: Mutex<Instant>,
 }
 
@@ -153,11 +153,11 @@ impl Bucket {
     }
 }
 
-/// Who is let in, and with which rights.
+/// Authenticates clients and determines their permissions.
 #[derive(Debug)]
 pub(crate) struct Authenticator {
     clients: Vec<KnownClient>,
-    /// Where no clients are named, everybody may do everything.
+    /// Whether authentication is disabled, because no clients are named. Then every client may do everything.
     open: bool,
     calls_per_second: u32,
 }
@@ -169,12 +169,12 @@ struct KnownClient {
     permissions: Arc<Permissions>,
 }
 
-/// What a client shows.
+/// Credentials that a client presents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PresentedCredentials {
-    /// A token.
+    /// A token, from the handshake or a header.
     pub(crate) token: Option<String>,
-    /// A certificate, which the authority has signed.
+    /// A certificate that the cluster's authority has signed.
     pub(crate) certificate: Option<quorate_net::ClientCertificate>,
 }
 
@@ -196,12 +196,12 @@ impl Authenticator {
         Self { open: clients.is_empty(), clients, calls_per_second }
     }
 
-    /// Whether nobody has to show anything.
+    /// Returns whether clients need no authentication.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// The rights of a connection of whoever need not show anything.
+    /// Returns the permissions of a connection whose client needs no authentication.
     pub(crate) fn admit_anonymous(
         &self,
         address: IpAddr,
@@ -212,7 +212,7 @@ impl Authenticator {
         }
     }
 
-    /// The rights of whoever shows this; why it is not let in.
+    /// Returns the permissions for these credentials. `Err` contains the reason if the client is rejected.
     pub(crate) fn admit(
         &self,
         credentials: &PresentedCredentials,
@@ -224,7 +224,7 @@ impl Authenticator {
         self.authenticate(credentials)
     }
 
-    /// The rights of a client that the file names; why it is not let in.
+    /// Returns the permissions of a client that the file names. `Err` contains the reason if the client is rejected.
     pub(crate) fn authenticate(
         &self,
         credentials: &PresentedCredentials,
@@ -262,7 +262,7 @@ mod tests {
     fn ci() -> ClientConfig {
         ClientConfig {
             name: "ci".to_owned(),
-            // Of "secret".
+            // The SHA-256 of "secret".
             token_sha256: Some(
                 "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b".to_owned(),
             ),

@@ -1,4 +1,4 @@
-//! What a node is told in its file.
+//! Configuration file of a node.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::auth::ClientConfig;
 use crate::core::Quotas;
 
-/// A node's file.
+/// Configuration of a node, read from a TOML file.
 ///
 /// ```toml
 /// cluster = "9f2b1c0d5e6f7a8b9c0d1e2f3a4b5c6d"
@@ -38,47 +38,48 @@ use crate::core::Quotas;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeConfig {
-    /// Which cluster, in hexadecimal; the same on all its nodes.
+    /// Identifier of the cluster in hexadecimal. It is the same on all nodes.
     pub cluster: String,
-    /// Which node, from 0 on.
+    /// Number of this node, counted from 0.
     pub id: u32,
-    /// Where clients come to.
+    /// Address on which the node listens for clients.
     #[serde(default = "default_clients")]
     pub clients: SocketAddr,
-    /// Where clients reach this node, host:port, where that is not what `clients` says.
+    /// Address (host:port) at which clients reach this node, if it differs from `clients`.
     pub advertise: Option<String>,
-    /// Where to remember; without, a node that starts again waits and asks the others.
+    /// Data folder. Without one, a restarted node abstains and then learns the vote numbers from the other nodes.
     pub data: Option<PathBuf>,
-    /// Where each node listens for the others, itself included.
+    /// Peer addresses of all nodes, including this one.
     pub peers: BTreeMap<String, String>,
-    /// Certificates; without, nodes talk in plain text, which only loopback allows.
+    /// Certificates. Without them, nodes communicate in plain text, which is allowed on loopback only.
     pub tls: Option<TlsFiles>,
-    /// Whose votes decide: majority, tree or grid-fixed.
+    /// Quorum system: majority, tree or grid-fixed.
     #[serde(default = "default_quorums")]
     pub quorums: String,
-    /// Least time-to-live of a session, in milliseconds.
+    /// Minimum time-to-live of a session, in milliseconds.
     #[serde(default = "default_ttl_least")]
     pub ttl_least_ms: u64,
-    /// Greatest time-to-live of a session, in milliseconds. A node that has forgotten its votes abstains for this long.
+    /// Maximum time-to-live of a session, in milliseconds. A node that has forgotten its votes abstains for this long.
     /// `lease_ms` is the former name.
     #[serde(default = "default_ttl_most", alias = "lease_ms")]
     pub ttl_most_ms: u64,
-    /// By how much clocks may go wrong, in parts per million.
+    /// Maximum rate by which a clock gains or loses, in parts per million.
     #[serde(default = "default_drift")]
     pub drift_ppm: u32,
-    /// How quickly nodes answer each other, in milliseconds; a node that does not is suspected, which costs time only.
+    /// Response time that peers are expected to keep, in milliseconds. A slower node is suspected, which costs
+    /// time but is safe.
     #[serde(default = "default_answer")]
     pub answer_ms: u64,
-    /// Clients that are let in; where none is named, everybody may do everything, which only loopback allows.
+    /// Clients that are admitted. If none is named, every client may do everything, which is allowed on loopback only.
     #[serde(default)]
     pub client: Vec<ClientConfig>,
-    /// How many calls one client may make in a second; as many as it likes if zero.
+    /// Maximum number of calls per second of one client, or of one connection if no clients are named. Zero means no limit.
     #[serde(default = "default_calls")]
     pub calls_per_second: u32,
-    /// How many sessions clients may have through this node.
+    /// Maximum number of sessions through this node.
     #[serde(default = "default_sessions")]
     pub sessions: usize,
-    /// How many requests there may be through this node.
+    /// Maximum number of relayed requests through this node.
     #[serde(default = "default_requests")]
     pub requests: usize,
     /// Maximum number of connections of clients to this node; fewer if the open-file limit is lower.
@@ -86,8 +87,8 @@ pub struct NodeConfig {
     pub connections: usize,
     /// Maximum number of connections from one address; default: half of `connections`.
     pub connections_per_address: Option<usize>,
-    /// Maximum number of sessions of one client through this node; default: a quarter of `sessions`. A client is one that
-    /// `[[client]]` names, or an address where none is named.
+    /// Maximum number of sessions of one client through this node; default: a quarter of `sessions`. A client is one named
+    /// by `[[client]]`, or an address if none is named.
     pub sessions_per_client: Option<usize>,
     /// Maximum number of requests of one client through this node; default: a quarter of `requests`.
     pub requests_per_client: Option<usize>,
@@ -97,24 +98,24 @@ pub struct NodeConfig {
     /// Maximum number of bytes of names and texts of one client through this node.
     #[serde(default = "default_text_bytes")]
     pub text_bytes_per_client: usize,
-    /// Clients may speak in plain text, and need not show who they are, on other addresses than loopback as well: only
-    /// where others keep strangers away.
+    /// Whether clients may use plain text and need no authentication on other addresses than loopback. Only for networks
+    /// that keep strangers out.
     #[serde(default)]
     pub plain_clients: bool,
-    /// Names, apart from addresses and localhost, by which browsers may call this node.
+    /// Host names, besides addresses and localhost, by which browsers may call this node.
     #[serde(default)]
     pub names: Vec<String>,
 }
 
-/// Where a node's certificates are, from the folder of its file on.
+/// Paths of a node's certificates, relative to the folder of the configuration file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// Of the cluster's authority.
+    /// Certificate of the cluster's authority.
     pub authority: PathBuf,
-    /// The node's.
+    /// Certificate of the node.
     pub certificate: PathBuf,
-    /// The node's.
+    /// Private key of the node.
     pub key: PathBuf,
 }
 
@@ -156,29 +157,29 @@ fn default_text_bytes() -> usize {
     Quotas::default().text_bytes
 }
 
-/// A file that cannot be used.
+/// Reason why a configuration file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadConfig {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {error}")]
     Unreadable {
-        /// Which file.
+        /// Path of the configuration file.
         path: String,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// It is not what it should be.
+    /// The file has a syntax error or an invalid value.
     #[error("{path}: {problem}")]
     Wrong {
-        /// Which file.
+        /// Path of the configuration file.
         path: String,
-        /// Why.
+        /// Description of the problem.
         problem: String,
     },
 }
 
 impl NodeConfig {
-    /// Reads a file. Paths in it are from its own folder on.
+    /// Reads a configuration file. Paths in it are relative to its folder.
     pub fn read(path: &Path) -> Result<Self, BadConfig> {
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(path)
@@ -251,25 +252,25 @@ impl NodeConfig {
         Ok(())
     }
 
-    /// Which cluster.
+    /// Parses the identifier of the cluster.
     pub fn cluster_number(&self) -> Result<u128, String> {
         u128::from_str_radix(&self.cluster, 16)
             .map_err(|_| "cluster is a number of 1 to 32 hexadecimal digits".to_owned())
     }
 
-    /// Where nodes listen for each other, in their order.
+    /// Returns the peer addresses of all nodes, in the order of their numbers.
     pub fn addresses(&self) -> Vec<String> {
         let of = |id: usize| self.peers.get(&id.to_string()).cloned().unwrap_or_default();
         (0..self.peers.len()).map(of).collect()
     }
 
-    /// Whose votes decide.
+    /// Returns the quorum system.
     pub fn coterie(&self) -> AnyCoterie {
         let n = self.peers.len();
         AnyCoterie::by_name(&self.quorums, n).expect("it was validated")
     }
 
-    /// Bounds of times-to-live, and drift.
+    /// Returns the bounds of times-to-live, and the maximum clock drift.
     pub fn terms(&self) -> quorate_algorithms::mutex::leased_quorum::Terms {
         quorate_algorithms::mutex::leased_quorum::Terms {
             ttl_least: Span::from_millis(self.ttl_least_ms),
@@ -278,7 +279,7 @@ impl NodeConfig {
         }
     }
 
-    /// Limits of one client.
+    /// Returns the limits of one client.
     pub fn quotas(&self) -> Quotas {
         Quotas {
             sessions: self.sessions_per_client.unwrap_or(self.sessions.div_ceil(4)),
@@ -288,7 +289,7 @@ impl NodeConfig {
         }
     }
 
-    /// How quickly nodes answer each other.
+    /// Returns the response times of peers that the failure detector assumes.
     pub fn delay_bounds(&self) -> quorate_core::DelayBounds {
         let bound = Span::from_millis(self.answer_ms);
         quorate_core::DelayBounds { delay: bound, bound }

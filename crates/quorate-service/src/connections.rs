@@ -1,8 +1,8 @@
-//! Bounds on connections of clients: in total, and for each address.
+//! Limits on connections of clients: in total, and for each address.
 //!
-//! A connection is a *stranger* until its client is admitted. Where there is no room, the oldest stranger is closed to
-//! make some, so that connections that were merely opened cannot keep clients out. A stranger that is not admitted in time
-//! is closed as well.
+//! A connection is *unadmitted* until its client is admitted. If there is no room, the oldest unadmitted connection is
+//! evicted, so that connections that were merely opened cannot keep clients out. An unadmitted connection is also closed if
+//! it is not admitted in time.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// Time for a stranger to be admitted, counted from its last complete request.
+/// Timeout for admission, counted from the last request that the connection has completed.
 pub(crate) const ADMISSION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// All connections of clients.
@@ -29,22 +29,22 @@ struct Table {
     next: u64,
     open: BTreeMap<u64, IpAddr>,
     per_address: BTreeMap<IpAddr, usize>,
-    /// Those whose client is not admitted yet, the oldest first.
+    /// Connections whose client is not admitted yet, the oldest first.
     unadmitted: BTreeMap<u64, Arc<Notify>>,
 }
 
-/// One connection. It is counted until this is dropped, or until it is closed to make room.
+/// One connection. It is counted until this is dropped, or until the connection is evicted.
 #[derive(Debug)]
 pub(crate) struct Connection {
     number: u64,
     pub(crate) address: IpAddr,
     connections: Arc<Connections>,
     closed: Arc<Notify>,
-    /// When the last request was complete.
+    /// When the last request was completed.
     progress: Mutex<Instant>,
 }
 
-/// Why a connection is not taken.
+/// Reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ConnectionLimit {
     #[error("too many connections from this address")]
@@ -54,7 +54,7 @@ pub(crate) enum ConnectionLimit {
 }
 
 impl Connections {
-    /// Maximum number of connections, in all and from one address, and the time within which a stranger has to be admitted.
+    /// Creates the limits: the maximum number of connections, in total and from one address, and the timeout for admission.
     pub(crate) fn new(
         most: usize,
         most_per_address: usize,
@@ -67,7 +67,7 @@ impl Connections {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a connection, if need be in place of a stranger.
+    /// Accepts a connection. If there is no room, an unadmitted connection is evicted for it.
     pub(crate) fn try_open(
         self: &Arc<Self>,
         address: IpAddr,
@@ -98,7 +98,7 @@ impl Connections {
 }
 
 impl Table {
-    /// Closes the oldest stranger, of this address if one is given.
+    /// Evicts the oldest unadmitted connection, of this address if one is given; returns whether there was one.
     fn evict(&mut self, address: Option<IpAddr>) -> bool {
         let fits = |number: &u64| address.is_none() || self.open.get(number) == address.as_ref();
         let Some(oldest) = self.unadmitted.keys().copied().find(fits) else { return false };
@@ -122,17 +122,17 @@ impl Table {
 }
 
 impl Connection {
-    /// The client has shown who it is, or need not show anything.
+    /// Admits the client, because it is authenticated or needs no authentication.
     pub(crate) fn admit(&self) {
         self.connections.table().unadmitted.remove(&self.number);
     }
 
-    /// A request was complete.
+    /// Records that a request was completed.
     pub(crate) fn progress(&self) {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Waits until the connection has to be closed: to make room, or because its client is not admitted in time.
+    /// Waits until the connection has to be closed: because it was evicted, or because its client was not admitted in time.
     pub(crate) async fn closed(&self) {
         loop {
             let since = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);

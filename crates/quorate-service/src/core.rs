@@ -1,8 +1,8 @@
-//! A node without I/O: calls of clients, messages of peers and time, turned into actions.
+//! A node without I/O: it turns calls of clients, messages of peers and time into actions.
 //!
-//! It hosts the voter of the node, and runs a relay for every session whose client does not reach the voters itself. It knows
-//! neither clock nor chance: a driver tells the time and gives a seed. Nothing moves between nodes: sessions live at the
-//! voters, and a relay can be started anywhere from what they know.
+//! The core hosts the voter of the node, and runs a relay for every session whose client does not connect to the voters
+//! itself. It reads neither a clock nor a random source: a driver passes in the time and a seed. No state moves between
+//! nodes: sessions live at the voters, and any node can start a relay from the state that the voters have.
 //!
 //! ```text
 //!   HTTP, etcd's API, native calls --> sessions --> relays --+--> voter here  (local queue)
@@ -54,9 +54,9 @@ use relay::Relay;
 pub struct ConnectionId(pub u64);
 
 impl ConnectionId {
-    /// Marks calls of the front ends: they are timed by the clock of this node.
+    /// Bit that marks calls of the front ends. Such calls are timed by the clock of this node.
     pub(crate) const LOCAL: u64 = 1 << 63;
-    /// Stands for no client: the node has begun something itself.
+    /// Represents no client: the node has started the operation itself.
     const NONE: Self = Self(u64::MAX);
 
     fn is_local(self) -> bool {
@@ -67,32 +67,32 @@ impl ConnectionId {
 /// The call to answer: its connection and its number.
 pub(crate) type CallId = (ConnectionId, u64);
 
-/// What a node does. Drivers carry actions out in order: what a record says is written before anything behind it is sent.
+/// An action of a node. Drivers apply actions in order: a record is written before any later action is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Sends to a peer.
+    /// Sends a message to a peer.
     Send(ProcessId, PeerMessage),
-    /// Sends to a client.
+    /// Sends a message to a client.
     SendClient(ConnectionId, ServerMessage),
     /// Writes a record to the vote file.
     Persist(Record<Name>),
-    /// Makes durable that numbers up to this one may be used.
+    /// Makes durable that vote numbers up to this one may be used.
     Reserve(u64),
 }
 
-/// What the voter knows of its past.
+/// Knowledge of the voter about its earlier incarnations when it starts.
 #[derive(Clone, Debug, Default)]
 pub enum VoterStart {
-    /// The cluster is new: nobody has ever voted.
+    /// The cluster is new: no voter has ever voted.
     #[default]
     New,
-    /// Its votes are forgotten.
+    /// The voter has forgotten its votes.
     Forgotten(Memory),
-    /// Its vote file is intact.
+    /// The vote file is intact.
     Restored {
-        /// The process that continues.
+        /// Identifier of the process that continues the voter.
         restart_id: RestartId,
-        /// The records of the file.
+        /// Records of the vote file.
         records: Vec<Record<Name>>,
     },
 }
@@ -102,38 +102,38 @@ pub enum VoterStart {
 pub struct Settings {
     /// Number of the node.
     pub id: ProcessId,
-    /// The cluster.
+    /// Identifier of the cluster.
     pub cluster: u128,
-    /// The quorum system.
+    /// Quorum system of the cluster.
     pub coterie: AnyCoterie,
-    /// Bounds of times-to-live, and drift.
+    /// Bounds of times-to-live, and the maximum clock drift.
     pub terms: Terms,
-    /// How quickly nodes answer each other.
+    /// Response times of peers that the failure detector assumes.
     pub delay_bounds: DelayBounds,
-    /// What the voter knows of its past.
+    /// Knowledge of the voter about its earlier incarnations.
     pub voter: VoterStart,
-    /// Numbers up to this one may be used, if a disk has to know of them before.
+    /// Greatest vote number that is reserved on disk; `None` if numbers need not be reserved.
     pub ceiling: Option<u64>,
     /// Whether votes are written to a file.
     pub persists: bool,
-    /// Peer addresses of all nodes, for people to see.
+    /// Peer addresses of all nodes, shown in the status.
     pub addresses: Vec<String>,
-    /// Client address of this node, told to other nodes and to direct clients.
+    /// Client address of this node, which is sent to other nodes and to direct clients.
     pub client_address: Option<String>,
-    /// Maximum number of sessions that this node relays for.
+    /// Maximum number of sessions of this node, relayed and direct.
     pub sessions_most: usize,
-    /// Maximum number of requests of these sessions.
+    /// Maximum number of requests that relays of this node pursue.
     pub requests_most: usize,
-    /// Random bytes from which identifiers are made; new with every start.
+    /// Random seed from which identifiers are derived. Every start uses a new one.
     pub seed: u128,
-    /// What one client may have.
+    /// Limits of one client.
     pub quotas: Quotas,
 }
 
-/// Why there is no connection to a peer.
+/// Reason why a peer is not connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerError {
-    /// A sentence for people.
+    /// Description of the error, for people.
     pub text: String,
     /// Whether the terms of the two nodes differ.
     pub terms_differ: bool,
@@ -153,73 +153,73 @@ pub struct NodeCore {
     relays: BTreeMap<u128, Relay>,
     /// Sessions by the candidates of their relays.
     candidates: BTreeMap<CandidateId, u128>,
-    /// Sessions that voters are asked for, with the calls that wait.
+    /// Sessions that are being looked up at the voters, with the calls that wait for the result.
     lookups: BTreeMap<u128, resume::Lookup>,
     direct: direct::DirectClients,
-    /// Acquire calls of the front ends, which are withdrawn if their caller does not hear the answer: session, and the request
-    /// that was granted.
+    /// Acquire calls of the front ends, which are withdrawn if the caller does not receive the answer. Contains the
+    /// session, and the request once it is granted.
     withdrawable: BTreeMap<ConnectionId, (u128, Option<RequestId>)>,
     texts: texts::Texts,
     pending_questions: BTreeMap<u64, PendingQuestion>,
     watch: watch::Watches,
-    /// Peers that can be reached, or why not.
+    /// Whether each peer is connected, with the reason if it is not.
     up: BTreeMap<ProcessId, Result<(), String>>,
     client_addresses: BTreeMap<ProcessId, String>,
     alarms: BTreeSet<(Time, Alarm)>,
-    /// Messages between the voter and candidates of this node.
+    /// Messages for the voter or for candidates of this node that are not delivered yet.
     local_messages: VecDeque<LocalMessage>,
     actions: Vec<Action>,
     leaving: Option<Time>,
-    /// Number of votes from before a restart whose clients have not been heard since, counted now and then.
+    /// Number of votes from before a restart whose clients have sent no beat since. Updated periodically.
     unheard: usize,
-    /// Why votes cannot be written, if they cannot.
+    /// Error of the last write of the vote file, if it failed.
     disk_error: Option<String>,
-    /// Why the last write of the state file failed.
+    /// Error of the last write of the state file, if it failed.
     state_file_error: Option<String>,
     peer_errors: BTreeMap<ProcessId, PeerError>,
-    /// When a line was last logged about a message of a peer that makes no sense.
+    /// When an implausible message of each peer was last logged.
     distrusted: BTreeMap<ProcessId, Time>,
     owners: quotas::Owners,
     counter: u64,
-    /// When locks were last released through this node.
+    /// When each lock was last released through this node.
     released: BTreeMap<Name, Time>,
     pub(crate) metrics: Metrics,
     pub(crate) spans: Option<Spans>,
 }
 
-/// A message between the voter and a candidate of the same node.
+/// A message for the voter or for a candidate of this node.
 #[derive(Debug)]
 enum LocalMessage {
     ToVoter(CandidateId, ToVoter<Name>),
     ToCandidate(ProcessId, CandidateId, ToCandidate<Name>),
 }
 
-/// Something that is due at a time.
+/// A timer of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
-    /// Clocks are told to other voters.
+    /// Sends the voter's clock to other voters.
     Gossip,
-    /// A relay may have had no call for one ttl.
+    /// Checks whether a relay has had no call for one ttl.
     Relay(u128),
-    /// A call of a session may have waited long enough.
+    /// Checks whether calls of a session have timed out.
     Calls(u128),
-    /// A lock may no longer be valid.
+    /// Checks whether locks of a session are still valid.
     Validity(u128),
-    /// A request asks more voters.
+    /// Extends a request to more voters.
     Widen(RequestId),
-    /// A question may have had time enough.
+    /// Closes a question to the voters when its timeout has passed.
     Question(u64),
-    /// A peer may not know what clients here watch.
+    /// Sends all watched prefixes to a peer again.
     ResendWatches(ProcessId),
-    /// Clients that had votes here before a restart may have been heard; the time is that of the start.
+    /// Counts votes from before a restart whose clients have sent no beat since. Contains the time of the start.
     Unheard(Time),
 }
 
-/// Interval at which voters tell each other their clocks.
+/// Interval at which voters send each other their clocks.
 const GOSSIP: Span = Span::from_millis(1_000);
 
 impl NodeCore {
-    /// A node that starts now.
+    /// Creates a node that starts at `now`.
     pub fn new(settings: Settings, now: Time) -> Self {
         let n = settings.addresses.len();
         let electorate = Electorate::new(settings.coterie.clone());
@@ -261,12 +261,12 @@ impl NodeCore {
         core
     }
 
-    /// Actions to carry out, in order.
+    /// Drains the actions to apply, in order.
     pub fn actions(&mut self) -> std::vec::Drain<'_, Action> {
         self.actions.drain(..)
     }
 
-    /// The earliest time at which [`Self::wake`] has something to do.
+    /// Returns the earliest time at which [`Self::wake`] has something to do.
     pub fn next_alarm(&self) -> Option<Time> {
         let timers = self.timers.iter().map(|(time, _)| *time).min();
         let alarms = self.alarms.first().map(|(time, _)| *time);
@@ -323,7 +323,7 @@ impl NodeCore {
             PeerMessage::Votes(ballots) => self.on_ballots(from, ballots, now),
             PeerMessage::ClientAddress(at) => drop(self.client_addresses.insert(from, at)),
             PeerMessage::Describe(description) => {
-                // What this node said of a session that it relays for comes back; it knows better.
+                // A peer may send back an older description of a session that this node relays. The local copy is newer.
                 let own = description.session_text.node == self.settings.id.index() as u32;
                 if !own || !self.relays.contains_key(&description.session) {
                     self.on_description(*description, now);
@@ -339,7 +339,7 @@ impl NodeCore {
         self.deliver_local(now);
     }
 
-    /// Handles messages between the voter and candidates of this node, until there are none.
+    /// Delivers messages to the voter and the candidates of this node until none is left.
     fn deliver_local(&mut self, now: Time) {
         while let Some(message) = self.local_messages.pop_front() {
             match message {
@@ -382,7 +382,7 @@ impl NodeCore {
         &(&down | &self.suspected) | &self.leaving_peers
     }
 
-    /// Random bytes that differ from all others in the cluster.
+    /// Returns random bytes that are unique in the cluster.
     fn unique(&mut self) -> [u8; 32] {
         self.counter += 1;
         let mut hash = Sha256::new();
@@ -404,7 +404,7 @@ mod testing {
     use quorate_core::Drift;
     use quorate_core::quorum::Majority;
 
-    /// Node 0 of three, in a new cluster, connected to both others.
+    /// Creates node 0 of three, in a new cluster, connected to both others.
     pub(super) fn node_of_three() -> NodeCore {
         let settings = Settings {
             id: ProcessId::new(0),

@@ -1,8 +1,8 @@
-//! Durable state of a node: its incarnation, and the mark up to which it may have used numbers.
+//! Durable state of a node: its incarnation, and the mark up to which it may have used vote numbers.
 //!
-//! One small file, written beside the old one, synced, and renamed into its place. Numbers are reserved in large blocks
-//! long before they are used, so that votes do not wait for the disk. The file ends with a checksum: a truncated or
-//! foreign file is refused, never trusted.
+//! The state is one small file. It is written beside the old file, synced, and renamed to replace it. Numbers are reserved
+//! in large blocks long before they are used, so that votes do not wait for the disk. The file ends with a checksum: a
+//! truncated or foreign file is refused, never trusted.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug)]
 pub struct Disk {
     path: PathBuf,
-    /// The locked file, once the folder belongs to this process.
+    /// The lock file, once this process has locked the folder.
     lock: Option<Arc<File>>,
 }
 
@@ -24,24 +24,24 @@ pub struct Disk {
 pub struct DurableState {
     /// The cluster that the node belongs to.
     pub cluster: u128,
-    /// The node that wrote the file; none in files of the first format.
+    /// The node that wrote the file; `None` in files of the first format.
     pub node: Option<u32>,
     /// Number of starts so far.
     pub incarnation: u64,
-    /// Numbers up to this one may have been used. None if that is not known: the node has lost an earlier memory, and
-    /// the other nodes have not told it yet how far they have come.
+    /// Greatest vote number that may have been used. `None` if it is not known: the node has lost its earlier state, and
+    /// the other nodes have not reported their numbers yet.
     pub mark: Option<u64>,
 }
 
-/// Why the data folder cannot be used.
+/// Reason why the data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// An operation of the file system failed.
     #[error("{path}: {error}")]
     Io {
-        /// The file or folder.
+        /// The file or folder of the operation.
         path: String,
-        /// The system's error.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// The file is truncated, damaged or foreign.
@@ -56,20 +56,21 @@ pub enum DiskError {
 
 const HEAD: &str = "quorate node 2";
 
-/// The first format, which has neither a node nor a checksum. Only a complete file of exactly four lines is read.
+/// First line of the first format, which has neither a node nor a checksum. Only a complete file of exactly
+/// four lines is read.
 const HEAD_1: &str = "quorate node 1";
 
-/// A mark that is not known.
+/// Represents a node or mark that is not known.
 const UNKNOWN: &str = "unknown";
 
 impl Disk {
-    /// Opens a data folder; it is created if it does not exist.
+    /// Opens a data folder, and creates it if it does not exist.
     pub fn open(folder: &Path) -> Result<Self, DiskError> {
         fs::create_dir_all(folder).map_err(|error| io_error(folder, error))?;
         Ok(Self { path: folder.join("node.state"), lock: None })
     }
 
-    /// The data folder.
+    /// Returns the path of the data folder.
     pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
@@ -91,7 +92,7 @@ impl Disk {
         Ok(self)
     }
 
-    /// Reads the state file; none if there is no such file.
+    /// Reads the state file; `None` if it does not exist.
     pub fn read(&self) -> Result<Option<DurableState>, DiskError> {
         let garbled = || DiskError::Garbled(self.path.display().to_string());
         match fs::read_to_string(&self.path) {
@@ -129,7 +130,8 @@ fn io_error(path: &Path, error: io::Error) -> DiskError {
     DiskError::Io { path: path.display().to_string(), error }
 }
 
-/// Detects accidents, not forgery: a process that can write to the folder can do anything.
+/// Returns the checksum of a text. It detects accidents, not forgery: a process that can write to the
+/// folder can do anything.
 fn sum(text: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,12 +1,12 @@
-//! The event loop of a node: it drives the core, writes votes to their file, and then sends what the core has decided.
+//! The event loop of a node: it drives the core, writes votes to their file, and then sends the messages of the core.
 //!
 //! ```text
-//!   doors (connections, HTTP, etcd) --- give ---+--> core ---> vote file ---> peers, clients
-//!   task of the loop: peers' messages, alarms --+
+//!   front ends (connections, HTTP, etcd) - submit -+--> core ---> vote file ---> peers, clients
+//!   task of the loop: peers' messages, alarms -----+
 //! ```
 //!
-//! Calls of a client are handled in the task of its connection, under a lock: a hand-over to another task would cost every
-//! request two more wake-ups.
+//! Calls of a client are handled in the task of its connection, under a lock. Passing them to another task would cost two
+//! more wake-ups per request.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,29 +28,29 @@ use crate::peer::PeerMessage;
 use crate::spans::SpanSink;
 use crate::vote_file::VoteFile;
 
-/// Maximum size of a message to a peer, in bytes: that of the mesh.
+/// Maximum size of a message to a peer, in bytes. It is the limit of the mesh.
 const MESSAGE_MOST: usize = 1 << 20;
 
-/// Maximum number of events of peers that are handled before anything is sent.
+/// Maximum number of peer events that are handled before their effects are flushed.
 const BATCH: usize = 512;
 
 /// An input of the event loop that does not come from a peer.
 pub(crate) enum Input {
-    /// A client has come, and is told things here.
+    /// A client has connected. Messages to it go to this channel.
     Connected(ConnectionId, Owner, mpsc::Sender<ServerMessage>),
-    /// A client asks.
+    /// A client makes a call.
     Call(ConnectionId, ClientMessage),
-    /// A client asks for something of a lease.
+    /// A client makes a call for a lease.
     LeaseCall(ConnectionId, LeaseId, LeaseCall),
-    /// A client asks which leases it has.
+    /// A client asks for the list of its leases.
     ListLeases(ConnectionId, String),
-    /// A client is gone, and has heard the answer that it waited for or not.
+    /// A client has disconnected. Contains whether it received the answer that it waited for.
     Disconnected(ConnectionId, bool),
     /// The state file was written with this mark, or could not be written.
     StateWritten(Result<Option<u64>, String>),
-    /// Clients are to go elsewhere.
+    /// The node is about to stop, and clients should use other nodes.
     Leave,
-    /// How it looks.
+    /// Asks for the node's readiness and load.
     Health(oneshot::Sender<Health>),
     /// Asks for the node's metrics.
     Metrics(oneshot::Sender<String>),
@@ -59,15 +59,15 @@ pub(crate) enum Input {
 /// Readiness and load of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
-    /// Why the node gives no locks; empty if it does.
+    /// Reasons why the node grants no locks; empty if it does.
     pub(crate) reasons: Vec<String>,
-    /// Whether it may stop.
+    /// Whether a leaving node may stop.
     pub(crate) idle: bool,
-    /// How many others it can talk to.
+    /// Number of other nodes that are connected.
     pub(crate) peers: usize,
 }
 
-/// The event loop as others than peers use it.
+/// Handle to the event loop for all inputs that do not come from peers.
 #[derive(Clone, Default)]
 pub(crate) struct Inbox(Arc<Shared>);
 
@@ -75,11 +75,11 @@ pub(crate) struct Inbox(Arc<Shared>);
 struct Shared {
     /// `None` before the node has started and after it has stopped.
     state: Mutex<Option<EventLoop>>,
-    /// Something is due before the task of the loop wakes up.
+    /// Notified if something is due before the task of the loop wakes up.
     rearm: Notify,
 }
 
-/// The node has stopped.
+/// Error: the node has stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped;
 
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Inbox {
 }
 
 impl Inbox {
-    /// Handles inputs at once.
+    /// Handles inputs immediately, in the caller's task.
     pub(crate) fn submit(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Stopped> {
         let mut inputs = inputs.into_iter().peekable();
         if inputs.peek().is_none() {
@@ -108,14 +108,15 @@ impl Inbox {
         Ok(())
     }
 
-    /// After a panic in the middle of a change the state of the voter is unknown: the node has stopped.
+    /// Runs `work` on the state. After a panic in the middle of a change the state of the voter is unknown, so the
+    /// node counts as stopped.
     fn with<R>(&self, work: impl FnOnce(&mut EventLoop) -> R) -> Result<R, Stopped> {
         let mut state = self.0.state.lock().map_err(|_| Stopped)?;
         state.as_mut().map(work).ok_or(Stopped)
     }
 
-    /// Starts the loop, whose task the caller has to spawn: it handles messages of peers, and what is due. The node stops
-    /// when that task ends.
+    /// Starts the loop. The caller has to spawn the returned task, which handles messages of peers and timers. The node
+    /// stops when that task ends.
     pub(crate) fn start(
         &self,
         state: EventLoop,
@@ -150,13 +151,13 @@ impl Inbox {
     }
 }
 
-/// Stops the node when the task of its loop ends, be it aborted or never begun.
+/// Stops the node when the task of its loop ends, even if it was aborted or never polled.
 struct StopOnDrop(Inbox);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         let state = self.0.0.state.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Outside the lock: connections end with it.
+        // The state is dropped outside the lock, because connections end with it.
         drop(state);
     }
 }
@@ -164,19 +165,19 @@ impl Drop for StopOnDrop {
 /// The event loop of a node and its state.
 pub(crate) struct EventLoop {
     core: NodeCore,
-    /// Where votes are written before they are sent.
+    /// The vote file, which is written before messages are sent.
     votes: Option<VoteFile>,
     /// Actions that wait until the records before them are written.
     unsent: Vec<Action>,
     mesh: Mesh,
     clients: BTreeMap<ConnectionId, mpsc::Sender<ServerMessage>>,
-    /// Messages to each peer, sent together at the end of a batch.
+    /// Messages to each peer, which are sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    /// Content that the state file should have; a task of its own writes it.
+    /// Desired content of the state file. A separate task writes it.
     disk: Option<watch::Sender<DurableState>>,
-    /// Where traces go, and by how much the calendar is ahead of the clock.
+    /// Destination of traces, and the difference between the wall clock and the node's clock.
     spans: Option<(SpanSink, Duration)>,
-    /// When its task wakes up at the latest.
+    /// Latest time at which the task of the loop wakes up.
     armed: Time,
 }
 
@@ -193,26 +194,26 @@ impl EventLoop {
         Self { core, votes, unsent, mesh, clients, outgoing, disk, spans, armed }
     }
 
-    /// Time until something is due, of which its task takes note.
+    /// Returns the time until something is due, and records when the task will wake up.
     fn arm(&mut self) -> Duration {
         let pause = self.pause();
         self.armed = clock::now() + Span(pause.as_nanos() as u64);
         pause
     }
 
-    /// Whether something is due before its task wakes up.
+    /// Returns whether something is due before the task wakes up.
     fn needs_rearm(&self) -> bool {
         clock::now() + Span(self.pause().as_nanos() as u64) < self.armed
     }
 
     fn pause(&self) -> Duration {
-        // Votes that could not be written are tried again soon.
+        // A failed write of votes is retried soon.
         let most = if self.unsent.is_empty() { 1_000_000_000 } else { RETRY_NANOS };
         let next = self.core.next_alarm().unwrap_or(Time::NEVER);
         Duration::from_nanos(next.since(clock::now()).0.min(most))
     }
 
-    /// Timers that are due come before inputs, which may have arrived while the machine slept.
+    /// Handles timers that are due. They come before inputs, which may have arrived while the machine was suspended.
     fn wake(&mut self) {
         self.core.wake(clock::now(), clock::wall_millis());
     }
@@ -275,7 +276,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
+    /// Passes the errors of peer connections to the core, because a failed handshake causes no event.
     fn update_peer_errors(&mut self) {
         for peer in self.mesh.status() {
             let terms_differ = peer.refusal == Some(quorate_net::RefusalReason::Terms);
@@ -284,7 +285,7 @@ impl EventLoop {
         }
     }
 
-    /// Carries out actions: records are written in one write, then messages are sent, one to each peer.
+    /// Applies actions: writes all records in one write, then sends the messages, combined per peer.
     fn apply_actions(&mut self) {
         let mut records = Vec::new();
         for action in self.core.actions() {
@@ -306,7 +307,7 @@ impl EventLoop {
                 Action::SendClient(client, message) => {
                     let Some(to) = self.clients.get(&client) else { continue };
                     if to.try_send(unless_backlogged(to, message)).is_err() {
-                        // It does not read. Without its end of the channel the connection is closed.
+                        // The client does not read. Dropping its channel closes the connection.
                         self.clients.remove(&client);
                     }
                 }
@@ -337,7 +338,7 @@ impl EventLoop {
     fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {
         let Some(votes) = &mut self.votes else { return Ok(()) };
         match votes.is_active() {
-            // The voter's memory when it begins to vote contains the records of this batch.
+            // The voter's state when it begins to vote includes the records of this batch.
             false if self.core.voter().is_voting() => votes.rewrite(self.core.voter()),
             false => Ok(()),
             true if votes.has_grown() => votes.rewrite(self.core.voter()),
@@ -352,13 +353,14 @@ impl EventLoop {
     }
 }
 
-/// Interval at which votes that could not be written are tried again, in nanoseconds.
+/// Interval at which a failed write of votes is retried, in nanoseconds.
 const RETRY_NANOS: u64 = 100_000_000;
 
-/// Lists are long: a client with this many unread messages gets no more of them.
+/// Number of unread messages above which a client receives no more lists, because lists are long.
 const UNREAD_MOST: usize = 32;
 
-/// The message for a client; instead of a list that it would not read for a while, a request to read first.
+/// Returns the message for a client. A list for a client with a backlog is replaced by a failure that asks
+/// it to read first.
 fn unless_backlogged(to: &mpsc::Sender<ServerMessage>, message: ServerMessage) -> ServerMessage {
     match message {
         ServerMessage::Response(number, CallResponse::List(_) | CallResponse::Page(_))
@@ -371,7 +373,7 @@ fn unless_backlogged(to: &mpsc::Sender<ServerMessage>, message: ServerMessage) -
     }
 }
 
-/// Sends all of it in one message, or in as many as are needed. Whether all of it was queued.
+/// Sends all messages as one payload, or as several if they are too large; returns whether all were queued.
 fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
     let payload: Bytes = codec::encode(&messages);
     if payload.len() > MESSAGE_MOST && messages.len() > 1 {

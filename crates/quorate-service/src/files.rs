@@ -2,10 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A limit that the kernel accepts where the hard limit is infinite.
+/// Limit to use if the hard limit is infinite. The kernel accepts this value.
 const PLENTY: u64 = 1 << 20;
 
-/// Raises the soft limit of open files to the hard limit: each connection needs one. Returns the limit that holds then.
+/// Raises the soft limit of open files to the hard limit, because each connection needs one. Returns
+/// the resulting soft limit.
 pub fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.unwrap_or(PLENTY);
@@ -18,7 +19,7 @@ pub fn raise_open_files() -> u64 {
     open_files()
 }
 
-/// The soft limit of open files.
+/// Returns the soft limit of open files.
 pub(crate) fn open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(PLENTY)
 }

@@ -1,4 +1,4 @@
-//! A node as its file says.
+//! Starts a node from its configuration file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::disk::{Disk, DiskError, DurableState};
 use crate::node::{CannotStart, ListenerConfig, Node, Start, random_number};
 use crate::spans::SpanSink;
 
-/// What a file does not say about a node.
+/// Parameters of a node that its configuration file does not contain.
 #[derive(Default)]
 pub struct Extras {
-    /// Pages beside its API.
+    /// Web pages that are served beside the API.
     pub pages: Option<axum::Router>,
-    /// Where its traces go.
+    /// Destination of the node's traces, if they are written.
     pub spans: Option<SpanSink>,
 }
 
-/// Starts a node as its file says, with what it does not say. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
-/// certificates too, if it has some, so that they can be loaded anew.
+/// Starts a node from its configuration and `extras`. `new_cluster` states that the cluster is new, so that no client can
+/// have an earlier vote. Also returns the certificates, if there are any, so that the caller can reload them.
 pub async fn launch(
     config: &NodeConfig,
     new_cluster: bool,
@@ -88,10 +88,10 @@ pub async fn launch(
     Ok((node, tls))
 }
 
-/// How long a folder that is in use is waited for: a process that was just ended may still hold it.
+/// Maximum time to wait for a data folder that is in use. A process that was just terminated may still hold it.
 const FOLDER_BUSY: Duration = Duration::from_millis(1_500);
 
-/// Locks the data folder and reads what the node remembers of earlier lives.
+/// Locks the data folder and reads the state of earlier incarnations.
 async fn open_state(
     config: &NodeConfig,
     cluster: u128,

@@ -1,11 +1,12 @@
 //! Leases: sessions of clients that speak etcd's API.
 //!
-//! A session of ours is named by a secret key. A lease has a number that anybody may know, and is used through any node.
-//! Where clients are named, each has leases of its own: nobody can name another's.
+//! A native session is identified by a secret key. A lease has a number that is not secret, and can be used through any
+//! node. If the configuration names clients, each client has its own leases and cannot name those of another client.
 //!
-//! Clients of etcd count a time-to-live from when an answer *arrives*. So they are told less than what voters keep: the
-//! validity that a client of ours would count from when it sent its call, less an allowance for the time that an answer
-//! takes, rounded down to seconds. An answer that takes longer than the allowance is protected by fencing tokens only.
+//! Clients of etcd count a time-to-live from when an answer *arrives*. So they receive a shorter time-to-live than the
+//! voters keep: the validity that a native client would count from when it sent its call, less the maximum age of a grant
+//! and an allowance for the time that an answer takes, rounded down to seconds. An answer that takes longer than the
+//! allowance is protected by fencing tokens only.
 
 use quorate_algorithms::mutex::leased_quorum::Terms;
 use quorate_core::{Drift, Span};
@@ -15,28 +16,28 @@ use sha2::{Digest, Sha256};
 /// Allowance for the time that an answer takes.
 const ANSWER: Span = Span::from_millis(500);
 
-/// A lock is granted with votes that are known to be good since this long ago at most. Meanwhile another node may have told
-/// the client that its session lives.
+/// Maximum age of the beat for which the votes of a grant are known to be good. Since that beat, another node may have
+/// answered the client that its session is alive.
 pub(crate) const GRANT: Span = Span::from_millis(250);
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A lease.
+/// Identifier of a lease.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LeaseId {
-    /// The client that it belongs to; empty where clients are not named.
+    /// The client that owns the lease; empty if the configuration names no clients.
     pub(crate) owner: String,
-    /// Its number.
+    /// Number of the lease, as clients of etcd's API know it.
     pub(crate) id: i64,
 }
 
 impl LeaseId {
-    /// A positive number that a node chooses.
+    /// Returns a positive number for a lease, chosen by a node.
     pub(crate) fn chosen(random: u64) -> i64 {
         ((random >> 1) as i64).max(1)
     }
 
-    /// Identifier of the session: the first 16 bytes of a hash of owner and number.
+    /// Returns the identifier of the session: the first 16 bytes of a hash of owner and number.
     pub(crate) fn session(&self) -> u128 {
         let mut hash = Sha256::new();
         hash.update(b"lease");
@@ -49,18 +50,19 @@ impl LeaseId {
     }
 }
 
-/// The time-to-live that clients are told of a session with this one at the voters, in whole seconds.
+/// Returns the time-to-live that clients receive for a session with `ttl` at the voters, in whole seconds.
 pub(crate) fn client_ttl(ttl: Span, terms: Terms) -> Span {
     let client_ttl = terms.validity(ttl).0.saturating_sub(ANSWER.0 + GRANT.0);
     Span(client_ttl / SECOND * SECOND)
 }
 
-/// The time-to-live at the voters with which clients can be told this one, within the bounds of the cluster.
+/// Returns the time-to-live at the voters that a client needs to receive `client_ttl`, clamped to the
+/// bounds of the cluster.
 pub(crate) fn voter_ttl(client_ttl: Span, terms: Terms) -> Span {
     let (one, drift) = (Drift::ONE as u128, u128::from(terms.drift.0.unsigned_abs()));
     let validity = u128::from(client_ttl.0) + u128::from(ANSWER.0 + GRANT.0) + 2;
     let ttl = validity * (one + drift) / one.saturating_sub(drift).max(1) + 2;
-    // Less than a second could not be told.
+    // Clients receive whole seconds, so less than one second could not be expressed.
     let least = Span(2 * SECOND).max(terms.ttl_least);
     Span(u64::try_from(ttl).unwrap_or(u64::MAX)).clamp(least.min(terms.ttl_most), terms.ttl_most)
 }
@@ -68,53 +70,53 @@ pub(crate) fn voter_ttl(client_ttl: Span, terms: Terms) -> Span {
 /// A call for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseCall {
-    /// Opens it.
+    /// Opens the lease with a time-to-live.
     Grant {
-        /// Time-to-live as the client asks for it.
+        /// Time-to-live that the client requests.
         ttl_ms: u32,
-        /// Whether a node has chosen its number, so that it is new.
+        /// Whether a node has chosen the number of the lease, so that it is new.
         fresh: bool,
-        /// The client, for others to see.
+        /// Description of the client, shown to other users.
         client_location: String,
     },
-    /// Ends it.
+    /// Ends the lease and releases its locks.
     Revoke,
-    /// Keeps it alive.
+    /// Keeps the lease alive for another time-to-live.
     KeepAlive,
-    /// Asks for its lifetime, which does not keep it alive.
+    /// Asks for the remaining lifetime, without keeping the lease alive.
     TimeToLive,
-    /// Asks for a lock. However often it is asked for, it is held once.
+    /// Requests a lock. A lease holds a lock once, however often it requests it.
     Acquire {
-        /// The lock.
+        /// The lock or election to acquire.
         name: Name,
-        /// Tells calls apart.
+        /// Number of the call. A lease has only one request per lock, so relays ignore it.
         request: u64,
-        /// What a leader proclaims.
+        /// The value that a leader proclaims.
         value: String,
     },
-    /// Asks for a lock, as [`LeaseCall::Acquire`]; answered as soon as it is known whether the lock is free.
+    /// Requests a lock like [`LeaseCall::Acquire`], but is answered as soon as it is known whether the lock is free.
     Enqueue {
-        /// The lock.
+        /// The lock or election to acquire.
         name: Name,
-        /// Tells calls apart.
+        /// Number of the call. A lease has only one request per lock, so relays ignore it.
         request: u64,
-        /// What a leader proclaims.
+        /// The value that a leader proclaims.
         value: String,
     },
-    /// Releases a lock, or no longer waits for it.
+    /// Releases a lock, or withdraws the request for it.
     Release {
-        /// The lock.
+        /// The lock or election to release.
         name: Name,
-        /// Only if this is its token.
+        /// The expected token. With another token, the lock is not released.
         token: Option<u64>,
     },
-    /// Changes what a leader proclaims.
+    /// Changes the value that a leader proclaims.
     Proclaim {
-        /// The election.
+        /// The election that the lease leads.
         name: Name,
-        /// Only if this is its token.
+        /// The expected token. With another token, nothing is changed.
         token: u64,
-        /// The value.
+        /// The value to proclaim from now on.
         value: String,
     },
 }
@@ -143,7 +145,7 @@ mod tests {
             assert_eq!(client_ttl(kept, terms), asked);
             assert!(terms.validity(kept) >= asked + ANSWER + GRANT, "{seconds}");
         }
-        // At the upper bound clients are told less than they asked for.
+        // At the upper bound clients receive less than they requested.
         let kept = voter_ttl(Span(60 * SECOND), terms);
         assert_eq!((kept, client_ttl(kept, terms)), (terms.ttl_most, Span(59 * SECOND)));
         let short = voter_ttl(Span(0), terms);

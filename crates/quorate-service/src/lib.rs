@@ -1,7 +1,7 @@
 //! Named locks and elections among the nodes of a cluster.
 //!
-//! [`NodeCore`] is a node without I/O: it hosts the voter of `leased_quorum`, and relays for sessions whose clients do not
-//! reach the voters themselves. [`Node`] runs one over a mesh, and lets clients in.
+//! [`NodeCore`] is a node without I/O. It hosts the voter of `leased_quorum`, and runs relays for sessions whose clients do
+//! not connect to the voters themselves. [`Node`] runs a core over a mesh and accepts clients.
 
 mod auth;
 mod clock;

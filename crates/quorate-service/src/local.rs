@@ -12,19 +12,19 @@ use tokio::net::TcpListener;
 use crate::core::{Quotas, Settings, VoterStart};
 use crate::node::{CannotStart, ListenerConfig, Node, Start, random_number};
 
-/// Nodes in one process.
+/// A cluster whose nodes run in one process.
 pub struct LocalCluster {
-    /// In their order.
+    /// Nodes in the order of their numbers.
     pub nodes: Vec<Node>,
 }
 
-/// Starts n nodes on loopback. The first one's clients come to `clients`, the others' to ports that are free. The cluster
-/// is a new one with a new identity, so that nobody can have an old vote.
+/// Starts `n` nodes on loopback. The first node listens for clients on `clients`, the others on free ports. The cluster is
+/// new and has a new identifier, so no client can have an old vote.
 pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster, CannotStart> {
     local_cluster_with(n, clients, None).await
 }
 
-/// The same with pages beside the API of the first node.
+/// Starts a cluster like [`local_cluster`], with additional web pages on the first node.
 pub async fn local_cluster_with(
     n: usize,
     clients: SocketAddr,
@@ -82,7 +82,7 @@ pub async fn local_cluster_with(
 }
 
 impl LocalCluster {
-    /// Waits until all nodes are ready and can talk to each other.
+    /// Waits until all nodes are ready and connected to each other.
     pub async fn ready(&self) {
         for node in &self.nodes {
             while !(node.is_ready().await && node.peers_up().await + 1 == self.nodes.len()) {

@@ -1,4 +1,4 @@
-//! A way to ask the node from within the process: for whoever speaks another language than the client's protocol.
+//! In-process client, used by the HTTP and etcd front ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ use crate::core::ConnectionId;
 use crate::event_loop::{Health, Inbox, Input};
 use crate::lease::{LeaseCall, LeaseId};
 
-/// So much may wait for one that watches before it counts as one that does not read.
+/// Capacity of the channel of a watch. A watcher that overflows it is disconnected.
 const WATCH_BUFFER: usize = 1_024;
 
-/// Asks the node, as a client of its own for each call.
+/// Client within the process. Each call has its own connection.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalClient {
     inbox: Inbox,
@@ -30,7 +30,7 @@ impl LocalClient {
         Self { inbox, connections: Arc::new(AtomicU64::new(0)) }
     }
 
-    /// A number for a client.
+    /// Returns a new connection identifier.
     pub(crate) fn next_connection(&self) -> ConnectionId {
         ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed))
     }
@@ -39,7 +39,7 @@ impl LocalClient {
         &self.inbox
     }
 
-    /// Asks, and waits for the answer. What a session relies on is counted from now on.
+    /// Makes a call and waits for the response. Validity is counted from now.
     pub(crate) async fn call(
         &self,
         permissions: &Permissions,
@@ -48,7 +48,7 @@ impl LocalClient {
         answer(self.start_call(permissions, call, 8).await?).await
     }
 
-    /// Who has and who wants this name, be it a lock's or an election's.
+    /// Returns the holders and waiters of this name, both of the lock and of the election.
     pub(crate) async fn requests_for(
         &self,
         permissions: &Permissions,
@@ -63,7 +63,7 @@ impl LocalClient {
                     all.extend(page.requests);
                     after = page.next;
                 }
-                // An answer of another kind: it cannot be.
+                // Cannot happen: a list is answered with a page.
                 _ => return Ok(all),
             }
             if after.is_none() {
@@ -72,7 +72,7 @@ impl LocalClient {
         }
     }
 
-    /// Who leads where there is an election of this name.
+    /// Returns the leader of the election with this name, if there is one.
     pub(crate) async fn leader_of(
         &self,
         permissions: &Permissions,
@@ -84,7 +84,7 @@ impl LocalClient {
         Ok(self.requests_for(permissions, name).await?.into_iter().find(leads))
     }
 
-    /// Hears of all changes of names that begin so.
+    /// Watches all names with a prefix.
     pub(crate) async fn watch(
         &self,
         permissions: &Permissions,
@@ -93,7 +93,7 @@ impl LocalClient {
         self.start_call(permissions, Call::Watch { prefix }, WATCH_BUFFER).await
     }
 
-    /// Asks for something of a lease of the caller's, and waits. What is not waited for any longer is taken back.
+    /// Makes a call for a lease of the caller, and waits. If the returned future is dropped, the request is withdrawn.
     pub(crate) async fn lease_call(
         &self,
         permissions: &Permissions,
@@ -111,7 +111,7 @@ impl LocalClient {
         .await
     }
 
-    /// The leases that the caller has.
+    /// Lists the leases of the caller.
     pub(crate) async fn leases(&self, permissions: &Permissions) -> Result<CallResponse, Failure> {
         let owner = permissions.name.clone();
         answer(self.connect(permissions, |id| Input::ListLeases(id, owner), 8).await?).await
@@ -130,7 +130,7 @@ impl LocalClient {
         self.connect(permissions, |id| Input::Call(id, message), capacity).await
     }
 
-    /// A client of its own for one question.
+    /// Opens a connection for one call.
     async fn connect(
         &self,
         permissions: &Permissions,
@@ -146,14 +146,14 @@ impl LocalClient {
         Ok(connection)
     }
 
-    /// What the node looks like from inside.
+    /// Returns the readiness and load of the node; `None` if the node has stopped.
     pub(crate) async fn health(&self) -> Option<Health> {
         let (reply, answer) = oneshot::channel();
         self.inbox.submit([Input::Health(reply)]).ok()?;
         answer.await.ok()
     }
 
-    /// What the node counts, for Prometheus.
+    /// Returns the metrics of the node in Prometheus's format; `None` if the node has stopped.
     pub(crate) async fn metrics(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
         self.inbox.submit([Input::Metrics(reply)]).ok()?;
@@ -161,7 +161,7 @@ impl LocalClient {
     }
 }
 
-/// Waits for the answer to the one question that was asked.
+/// Waits for the response to the call of a connection.
 async fn answer(mut connection: LocalConnection) -> Result<CallResponse, Failure> {
     loop {
         match connection.messages.recv().await {
@@ -178,18 +178,18 @@ async fn answer(mut connection: LocalConnection) -> Result<CallResponse, Failure
     }
 }
 
-/// What the node says to one client, which is gone when this is dropped.
+/// Connection of one call. Dropping it disconnects the client.
 #[derive(Debug)]
 pub(crate) struct LocalConnection {
     id: ConnectionId,
     inbox: Inbox,
-    /// Whether the answer has come.
+    /// Whether the response has been received.
     answer_received: bool,
     pub(crate) messages: mpsc::Receiver<ServerMessage>,
 }
 
 impl LocalConnection {
-    /// Waits until all nodes know what is watched, and nothing is missed any more; what has changed by then.
+    /// Waits until all reachable nodes know the watch, so that no later change is missed. Returns the changes until then.
     pub(crate) async fn wait_until_watching(&mut self) -> Result<Vec<HolderChange>, Failure> {
         let mut changes = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! What a node counts, for whoever watches over it.
+//! Metrics of a node, for monitoring.
 
 use std::sync::atomic::AtomicU64;
 
@@ -17,31 +17,31 @@ use crate::peer::PeerMessage;
 type Labels = [(&'static str, &'static str); 1];
 type CounterFamily = Family<Labels, Counter>;
 
-/// What a node counts. Names of locks and clients are not among the labels: there is no end to them.
+/// Metrics of a node. Names of locks and clients are not used as labels, because their number is unbounded.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    /// From asking to having.
+    /// Time from a request to its grant.
     pub(crate) wait: Histogram,
-    /// From having to freeing or losing.
+    /// Time from a grant to the release or loss of the lock.
     pub(crate) hold: Histogram,
-    /// From freeing through this node to the next one's having through this node.
+    /// Time from a release through this node to the next grant of the same lock through this node.
     pub(crate) hand_off: Histogram,
     pub(crate) granted: Counter,
     /// Votes that were sent to candidates, here or elsewhere.
     pub(crate) votes: Counter,
-    /// Locks that were lost, by why.
+    /// Lost locks, by reason.
     lost: CounterFamily,
-    /// Requests that were not granted, by why.
+    /// Requests that were not granted, by reason.
     refused: CounterFamily,
-    /// Tokens that were asked about and were not the last.
+    /// Checked tokens that were not current.
     pub(crate) stale_tokens: Counter,
-    /// Failed writes of the state file.
+    /// Failed writes of the state file or the vote file.
     pub(crate) disk_failures: Counter,
-    /// Messages of peers that make no sense.
+    /// Implausible messages of peers.
     pub(crate) implausible: Counter,
     suspicion_changes: CounterFamily,
-    /// By kind, in the order of the kinds; then those of the service itself.
+    /// Sent messages by kind: first the kinds of the detector, then [`KINDS`].
     sent: Vec<Counter>,
     pub(crate) sessions: Gauge,
     pub(crate) requests: Gauge,
@@ -50,7 +50,7 @@ pub(crate) struct Metrics {
     pub(crate) ready: Gauge,
 }
 
-/// Kinds of messages between nodes beside those of the detector.
+/// Kinds of messages between nodes, other than those of the detector.
 const KINDS: [&str; 26] = [
     "BEAT",
     "REQUEST",
@@ -85,7 +85,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
     detector.map(|kind| kind.name).chain(KINDS)
 }
 
-/// Position of a message's kind in [`KINDS`]; `None` for the detector's own.
+/// Position of a message's kind in [`KINDS`]; `None` for messages of the detector.
 fn kind(message: &PeerMessage) -> Option<usize> {
     Some(match message {
         PeerMessage::Detector(_) => return None,
@@ -122,7 +122,7 @@ fn kind(message: &PeerMessage) -> Option<usize> {
     })
 }
 
-/// A millisecond to about a quarter of an hour, and shorter ones too.
+/// Histogram with buckets from 50 µs to 839 s, about 14 minutes.
 fn duration_histogram() -> Histogram {
     Histogram::new(exponential_buckets(0.000_05, 4.0, 13))
 }
@@ -220,7 +220,7 @@ impl Metrics {
         now("ready", "Whether this node votes and hears enough others", &self.ready);
     }
 
-    /// For Prometheus to read.
+    /// Formats all metrics for Prometheus.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("text takes what is written");
@@ -237,7 +237,7 @@ impl Metrics {
         self.sent[index].inc();
     }
 
-    /// All messages to other nodes.
+    /// Total number of messages to other nodes.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.iter().map(Counter::<u64, AtomicU64>::get).sum()
     }
@@ -259,7 +259,7 @@ impl Metrics {
     }
 }
 
-/// In seconds, as Prometheus wants it.
+/// Converts a duration to seconds, the base unit of Prometheus.
 pub(crate) fn seconds(span: Span) -> f64 {
     span.0 as f64 / 1e9
 }

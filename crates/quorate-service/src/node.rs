@@ -26,39 +26,39 @@ use crate::serve::{self, ClientListener};
 use crate::spans::{SpanSink, Spans, calendar_offset};
 use crate::vote_file::VoteFile;
 
-/// What a node needs to start.
+/// Parameters for starting a node.
 pub struct Start {
-    /// Who it is.
+    /// Settings of the core.
     pub settings: Settings,
-    /// How nodes protect what they say to each other.
+    /// Transport security between nodes.
     pub security: Security,
-    /// Where it listens for other nodes.
+    /// Listener for connections of other nodes.
     pub peers: Box<dyn Listener>,
-    /// Where it listens for clients.
+    /// Listener for connections of clients.
     pub clients: TcpListener,
-    /// Where it remembers, and what it does already.
+    /// Data folder, and the state that was read from it.
     pub disk: Option<(Disk, DurableState)>,
-    /// Whether the cluster is new, so that nobody has ever voted.
+    /// Whether the cluster is new, so that no voter has ever voted.
     pub first_start: bool,
-    /// How clients are let in.
+    /// Configuration of the client listener.
     pub listener_config: ListenerConfig,
-    /// Where its traces go.
+    /// Destination of the node's traces, if they are written.
     pub spans: Option<SpanSink>,
 }
 
-/// How clients are let in.
+/// Configuration of the client listener.
 pub struct ListenerConfig {
-    /// Who may do what; where nobody is named, everybody may do everything.
+    /// Clients and their permissions. If the list is empty, every client may do everything.
     pub clients: Vec<ClientConfig>,
-    /// How many calls one client may make in a second; none where it is zero.
+    /// Maximum number of calls per second of one client, or of one connection if no clients are named. Zero means no limit.
     pub calls_per_second: u32,
-    /// The certificates with which TLS is spoken.
+    /// Certificates for TLS connections of clients.
     pub tls: Option<Arc<Tls>>,
-    /// Whether clients may speak in plain text elsewhere than on loopback.
+    /// Whether clients may use plain text on other addresses than loopback.
     pub plain_anywhere: bool,
-    /// Names, apart from addresses and `localhost`, by which browsers may call this node.
+    /// Host names, besides addresses and `localhost`, by which browsers may call this node.
     pub names: Vec<String>,
-    /// Pages beside the API.
+    /// Web pages that are served beside the API.
     pub pages: Option<axum::Router>,
     /// Maximum number of connections; fewer if the open-file limit of the process is lower.
     pub connections: usize,
@@ -81,30 +81,30 @@ impl Default for ListenerConfig {
     }
 }
 
-/// Default of the maximum number of connections.
+/// Default maximum number of connections.
 pub(crate) const CONNECTIONS: usize = 16_384;
 
-/// Why a node cannot start.
+/// Reason why a node cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotStart {
-    /// The mesh says so.
+    /// The mesh cannot start.
     #[error(transparent)]
     Mesh(#[from] StartError),
-    /// The disk says so.
+    /// The data folder cannot be used.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The system says so.
+    /// An operation of the operating system failed.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
-    /// The certificates say so.
+    /// The certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] quorate_net::TlsError),
-    /// The file says so.
+    /// The configuration or the data folder does not fit this node.
     #[error("{0}")]
     Wrong(String),
 }
 
-/// A node that runs.
+/// A running node and its tasks.
 pub struct Node {
     clients: SocketAddr,
     mesh: Mesh,
@@ -112,11 +112,11 @@ pub struct Node {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// So many numbers are reserved when a node starts.
+/// Number of vote numbers that are reserved when a node starts.
 const FIRST_BLOCK: u64 = 1 << 20;
 
 impl Node {
-    /// Starts. Needs a runtime of tokio around it.
+    /// Starts a node. Must be called within a tokio runtime.
     pub fn start(start: Start) -> Result<Self, CannotStart> {
         let Start {
             mut settings,
@@ -206,33 +206,33 @@ impl Node {
         Ok(Self { clients: address, mesh, local_client, tasks })
     }
 
-    /// Where clients come to.
+    /// Returns the address on which the node listens for clients.
     pub fn address(&self) -> SocketAddr {
         self.clients
     }
 
-    /// Whether it votes and reaches a quorum.
+    /// Returns whether the node is ready: it votes, reaches a quorum and has no other reason against it.
     pub async fn is_ready(&self) -> bool {
         self.local_client.health().await.is_some_and(|health| health.reasons.is_empty())
     }
 
-    /// Why it is not ready, one sentence for each reason; empty if it is ready.
+    /// Returns the reasons why the node is not ready, one sentence each; empty if it is ready.
     pub async fn reasons(&self) -> Vec<String> {
         let ended = || vec!["the loop of the node has ended".to_owned()];
         self.local_client.health().await.map_or_else(ended, |health| health.reasons)
     }
 
-    /// How many other nodes it can talk to.
+    /// Returns the number of other nodes that are connected.
     pub async fn peers_up(&self) -> usize {
         self.local_client.health().await.map_or(0, |health| health.peers)
     }
 
-    /// Whether its loop still answers.
+    /// Returns whether the event loop still answers.
     pub async fn is_alive(&self) -> bool {
         self.local_client.health().await.is_some()
     }
 
-    /// Sends clients elsewhere, waits for them until then, and stops.
+    /// Asks clients to use other nodes, waits at most `patience` until the node is idle, and stops.
     pub async fn stop(self, patience: Duration) {
         let _ = self.local_client.inbox().submit([Input::Leave]);
         let idle = async {
@@ -243,13 +243,13 @@ impl Node {
         let _ = tokio::time::timeout(patience, idle).await;
         self.mesh.stop().await;
         self.abort();
-        // Whoever starts it again finds its ports free.
+        // When this returns, the ports are free for another process.
         for task in self.tasks {
             let _ = task.await;
         }
     }
 
-    /// Stops at once, as a process that is killed does, and frees its ports.
+    /// Stops immediately, as a killed process does, and frees the ports.
     pub async fn kill(self) {
         self.abort();
         self.mesh.stop().await;
@@ -258,13 +258,13 @@ impl Node {
         }
     }
 
-    /// Stops at once, as a crash would.
+    /// Stops immediately, as a crash would.
     pub fn abort(&self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
-/// Prepares the voter from what its data folder says, and makes durable that this process has begun.
+/// Prepares the voter from the contents of its data folder, and makes durable that this process has begun.
 fn prepare_voter(
     disk: &Disk,
     before: DurableState,
@@ -272,13 +272,13 @@ fn prepare_voter(
     clock: u64,
     settings: &mut Settings,
 ) -> Result<(DurableState, VoteFile), CannotStart> {
-    // A node that has lost its folder does not know how often it has started: the clock tells a greater number.
+    // A node that has lost its folder does not know its number of starts. The clock yields a greater number.
     let lost = before.incarnation == 0 && !first_start;
     let incarnation = if lost { clock } else { before.incarnation + 1 };
     let node = settings.id.index() as u32;
     let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, incarnation);
-    // A first block of numbers is durable before a request needs one. A node that does not know how far it had come has no
-    // mark until other nodes have told it, and it has reserved numbers behind that.
+    // A first block of numbers is durable before a request needs one. A node that does not know which numbers it has used
+    // has no mark until other nodes have reported theirs and it has reserved numbers above those.
     let block = |mark: u64| mark.saturating_add(FIRST_BLOCK);
     let mark = if first_start { Some(block(0)) } else { before.mark };
     let mark = match votes.read(before.incarnation).filter(|_| !first_start && !lost) {
@@ -304,12 +304,13 @@ fn prepare_voter(
     Ok((durable, votes))
 }
 
-/// A drift in millionths.
+/// Returns a drift in parts per million.
 fn ppm(drift: Drift) -> u32 {
     (drift.0 / (Drift::ONE / 1_000_000)) as u32
 }
 
-/// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
+/// Returns the terms that all nodes must agree on. With different leases, drift bounds, quorums or members
+/// two holders could overlap.
 fn terms_of(settings: &Settings) -> quorate_net::Terms {
     let terms = settings.terms;
     let millis = |span: quorate_core::Span| span.0 as f64 / 1e6;
@@ -323,14 +324,14 @@ fn terms_of(settings: &Settings) -> quorate_net::Terms {
         .with_members(members.collect())
 }
 
-/// Pause before a failed write is retried; each further pause is twice as long.
+/// Pause before a failed write is retried. The pause doubles with each retry.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Longest pause before a failed write is retried.
+/// Maximum pause before a failed write is retried.
 const RETRY_MOST: Duration = Duration::from_secs(2);
 
-/// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds:
-/// until then the voter gives no number above the last mark that is durable.
+/// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds. Until
+/// then the voter gives no number above the last durable mark.
 async fn write_state_file(disk: Disk, mut wanted: watch::Receiver<DurableState>, inbox: Inbox) {
     while wanted.changed().await.is_ok() {
         let mut pause = RETRY;
@@ -355,15 +356,15 @@ async fn write_state_file(disk: Disk, mut wanted: watch::Receiver<DurableState>,
     }
 }
 
-/// A key that nobody can guess.
+/// Returns a random key that cannot be guessed.
 pub(crate) fn random_key() -> SessionKey {
     let mut bytes = [0; 16];
-    // Without chance there is no secret; a machine without any does not get this far.
+    // Without randomness there is no secret. A machine without a random source does not get this far.
     getrandom::fill(&mut bytes).expect("the system has randomness");
     SessionKey(u128::from_le_bytes(bytes))
 }
 
-/// A number for what has to be new.
+/// Returns a random number, for identifiers that must be new.
 pub(crate) fn random_number() -> u128 {
     random_key().0
 }

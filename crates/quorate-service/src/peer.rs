@@ -9,25 +9,27 @@ use quorate_net::Versions;
 use quorate_protocol::Name;
 use serde::{Deserialize, Serialize};
 
-/// The versions of these messages that this build understands. A change of a message that is not a new variant needs another.
+/// Versions of these messages that this build understands. A change of a message other than a new variant
+/// requires a new version.
 pub(crate) const VERSIONS: Versions = Versions::only(2);
 
 /// A message between nodes. Variants are only ever appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PeerMessage {
-    /// Between failure detectors.
+    /// A message between failure detectors.
     Detector(<VcubeDiagnosis as Process>::Message),
-    /// Between voters.
+    /// A message between voters.
     Voter(VoterMessage),
-    /// From a candidate at the sender to the voter at the receiver.
+    /// A message from a candidate at the sender to the voter at the receiver.
     ToVoter(CandidateId, ToVoter<Name>),
-    /// From the voter at the sender to a candidate that the receiver runs or has a connection to.
+    /// A message from the voter at the sender to a candidate that the receiver has assigned. The receiver delivers it
+    /// to its relays only.
     ToCandidate(CandidateId, ToCandidate<Name>),
     /// A question, with the number that its reply has.
     Question(u64, Question),
-    /// Reply to a question.
+    /// Reply to the question with this number.
     Reply(u64, Reply),
-    /// What clients of the sender watch has changed: the receiver publishes its votes for it.
+    /// A change of the prefixes that clients of the sender watch. The receiver publishes its votes for them.
     WatchUpdate(WatchUpdate),
     /// The sender's votes for locks that the receiver watches.
     Votes(Vec<BallotSeen>),
@@ -35,34 +37,35 @@ pub enum PeerMessage {
     ClientAddress(String),
     /// Texts of a session and of one of its requests.
     Describe(Box<Description>),
-    /// The client has ended this request: its texts are no longer needed.
+    /// The client has ended this request, so its texts are no longer needed.
     Forget(RequestId),
-    /// The sender is about to stop: candidates at the receiver avoid its voter.
+    /// The sender is about to stop. Candidates at the receiver avoid its voter.
     Leaving,
-    /// The client of this session has called the sender: the relay with this candidate, at the receiver, begins a beat.
-    /// Clients spread their calls over nodes.
+    /// The client of this session has called the sender. The relay with this candidate, at the receiver, begins a beat,
+    /// because clients may distribute their calls over nodes.
     Called(u128, CandidateId),
-    /// The receiver has told of a call, and the sender has no such relay: the receiver goes on with what waits there.
+    /// Answers [`PeerMessage::Called`] if the sender has no such relay. The receiver takes over the
+    /// requests that wait there.
     NoRelay(u128),
 }
 
-/// A change of what clients of a node watch.
+/// A change of the prefixes that clients of a node watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchUpdate {
-    /// Everything told before is void.
+    /// Whether all prefixes that were sent before are void.
     pub reset: bool,
     /// Prefixes that are watched from now on.
     pub add: Vec<String>,
-    /// Prefixes that are not watched any longer.
+    /// Prefixes that are no longer watched.
     pub remove: Vec<String>,
 }
 
 /// A question to all voters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// Ballots of these names.
+    /// Asks for the ballots of these names.
     Ballots(NameFilter),
-    /// A session and everything that it has at the voter.
+    /// Asks for a session and everything that it has at the voter.
     Session(u128),
     /// Ends a request by force, for this reason.
     Force(Name, RequestId, String),
@@ -72,61 +75,61 @@ pub enum Question {
     End(u128),
     /// Confirms that everything sent before has been processed.
     Barrier,
-    /// Leases of this owner.
+    /// Asks for the leases of this owner.
     Leases(String),
 }
 
 /// Names that a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NameFilter {
-    /// The lock and the election of this name.
+    /// The lock and the election with this name.
     Exact(String),
     /// All names with this prefix that come after `after`.
     Prefix {
-        /// The prefix.
+        /// Prefix of the names.
         prefix: String,
-        /// The last name of the page before.
+        /// The last name of the previous page.
         after: Option<Name>,
     },
 }
 
-/// A voter's reply.
+/// A voter's reply to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// Ballots with the texts of their requests, in the order of names.
+    /// Ballots with the texts of their requests, ordered by name.
     Ballots {
-        /// The ballots.
+        /// The ballots of this page.
         ballots: Vec<BallotSeen>,
-        /// Texts of the requests in them.
+        /// Texts of the requests in the ballots.
         texts: Vec<Description>,
-        /// Whether there are more.
+        /// Whether the voter has more ballots.
         more: bool,
     },
     /// The session at this voter; `None` if the voter does not know it.
     Session(Option<Box<SessionSeen>>),
-    /// Whether the voter did what the question says.
+    /// Whether the voter has done what the question demands.
     Done(bool),
-    /// A request is released.
+    /// Result of a release.
     Released {
-        /// Whether the voter knows its session.
+        /// Whether the voter knows the session of the request.
         session_known: bool,
         /// Whether the voter knew the request.
         known: bool,
     },
-    /// Leases with the time for which they have lived at the voter.
+    /// Leases, with the time for which this node has known each.
     Leases(Vec<(i64, Span)>),
-    /// The voter abstains: its reply would say nothing.
+    /// The voter abstains or cannot write its votes, so it gives no information.
     Abstains,
 }
 
-/// One lock at one voter.
+/// State of one lock at one voter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BallotSeen {
-    /// The lock.
+    /// Name of the lock or election.
     pub name: Name,
     /// The greatest number that the voter has given or confirmed.
     pub last: u64,
-    /// The vote.
+    /// The vote, if it is given.
     pub vote: Option<VoteSeen>,
     /// Requests that wait, with their stamps.
     pub queue: Vec<(u64, RequestId)>,
@@ -135,7 +138,7 @@ pub struct BallotSeen {
 /// A vote that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoteSeen {
-    /// The request that has it.
+    /// The request that has the vote.
     pub request: RequestId,
     /// Stamp of the request.
     pub stamp: u64,
@@ -147,61 +150,61 @@ pub struct VoteSeen {
     pub frozen: bool,
 }
 
-/// A session at one voter.
+/// State of one session at one voter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSeen {
-    /// Time-to-live.
+    /// Time-to-live of the session.
     pub ttl: Span,
-    /// Remaining lifetime if no newer beat is heard.
+    /// Remaining lifetime if no newer beat arrives.
     pub left: Span,
-    /// Everything that the session has at the voter.
+    /// Requests of the session at this voter.
     pub entries: Vec<EntrySeen>,
     /// Texts of the session and of its requests.
     pub texts: Vec<Description>,
 }
 
-/// A request of a session at one voter.
+/// State of one request of a session at one voter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntrySeen {
-    /// The lock.
+    /// The requested lock or election.
     pub lock: Name,
-    /// The request.
+    /// Identifier of the request.
     pub request: RequestId,
     /// The attempt that the voter knows.
     pub attempt: u64,
     /// Stamp of the request.
     pub stamp: u64,
-    /// Whether it has the vote, and the vote is renewed.
+    /// Whether the request has the vote, and the vote is renewed.
     pub voted: bool,
-    /// The recorded token.
+    /// The token that is recorded for the request.
     pub entered: Option<u64>,
-    /// The token that was recorded first.
+    /// The first token that was recorded for the request.
     pub first: Option<u64>,
 }
 
-/// Texts for other people to see, and facts that only the front ends need. Soft state.
+/// Texts that are shown to users, and data that only the front ends need. This is soft state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// The session.
+    /// Identifier of the session.
     pub session: u128,
     /// Texts of the session.
     pub session_text: SessionText,
-    /// A request of it.
+    /// A request of the session, with its texts.
     pub request: Option<(RequestId, RequestText)>,
 }
 
 /// Texts of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionText {
-    /// The client.
+    /// Name of the client.
     pub client_name: String,
-    /// Its host and process.
+    /// Host and process of the client.
     pub client_location: String,
-    /// The node through which it was last heard.
+    /// The node through which the client last made a call for the session.
     pub node: u32,
-    /// Whether a node runs its candidate, which records tokens at the voters.
+    /// Whether a node runs the candidate of the session, which records tokens at the voters.
     pub relayed: bool,
-    /// Number of the lease; zero if the session is none.
+    /// Number of the lease; zero if the session is not a lease.
     pub lease: i64,
     /// Owner of the lease.
     pub owner: String,
@@ -210,8 +213,8 @@ pub struct SessionText {
 /// Texts of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestText {
-    /// Why, or what a leader proclaims.
+    /// Purpose of the request, or the value that a leader proclaims.
     pub why: String,
-    /// Create revision that the client was told before there was a token.
+    /// Create revision that the client received first, if it is not the token; otherwise zero.
     pub revision: u64,
 }

@@ -1,4 +1,4 @@
-//! The door for clients: one port for the clients' protocol and for HTTP, with TLS and without.
+//! The client listener: one port for the native protocol and for HTTP, with or without TLS.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,39 +23,41 @@ use crate::event_loop::{Inbox, Input};
 use crate::files::open_files;
 use crate::local_client::LocalClient;
 
-/// Number of connections that are told why they are not taken, at the same time.
+/// Maximum number of connections that are being refused with a reason at the same time. Others are
+/// dropped without a reason.
 const REFUSALS: usize = 64;
 
 /// Open files that are not for connections of clients: peers, listeners, the state file, logs.
 const OTHER_FILES: u64 = 256;
 
-/// So much may wait for one client before it counts as one that does not read.
+/// Outbox capacity in messages. A client that overflows it is disconnected.
 const OUTBOX_CAPACITY: usize = 4_096;
 
-/// So many calls of one connection of HTTP/2 may wait.
+/// Maximum number of concurrent calls on one HTTP/2 connection.
 const HTTP2_STREAMS_MAX: u32 = 4_096;
 
-/// How long a client has for its first words, those of TLS included.
+/// Timeout for each step of a client's handshake, including that of TLS.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time within which the last words of a client that has stopped listening are read.
+/// Timeout for reading the last messages of a client that no longer reads.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How every connection of TLS begins.
+/// First byte of every TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// What all connections share.
+/// State that all connections share.
 pub(crate) struct ClientListener {
     pub(crate) local_client: LocalClient,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) tls: Option<Arc<Tls>>,
-    /// Whether clients may speak in plain text: nobody listens in on loopback.
+    /// Whether clients may use plain text. On loopback it cannot be intercepted.
     pub(crate) allow_plaintext: bool,
     pub(crate) router: Router,
     pub(crate) connections: Arc<Connections>,
 }
 
-/// Room for connections: as many as wanted and as open files allow. One address has at most half of it.
+/// Computes the connection limits from the configuration and the open-file limit. One address may have at most
+/// half of all connections.
 pub(crate) fn connection_limits(most: usize, per_address: usize) -> Arc<Connections> {
     let files = open_files();
     let files = files - OTHER_FILES.min(files / 4);
@@ -63,7 +65,7 @@ pub(crate) fn connection_limits(most: usize, per_address: usize) -> Arc<Connecti
     Connections::new(most, per_address.min(most / 2).max(1), ADMISSION_TIMEOUT)
 }
 
-/// Lets clients in.
+/// Accepts connections of clients.
 pub(crate) async fn accept(listener: TcpListener, client_listener: Arc<ClientListener>) {
     let refusals = Arc::new(Semaphore::new(REFUSALS));
     loop {
@@ -92,7 +94,7 @@ pub(crate) async fn accept(listener: TcpListener, client_listener: Arc<ClientLis
                     }
                 }
             }
-            // Too many files, say: others may close some.
+            // For example, too many files are open. Other connections may close.
             Err(error) => {
                 tracing::warn!(%error, "a client could not be let in");
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -101,7 +103,7 @@ pub(crate) async fn accept(listener: TcpListener, client_listener: Arc<ClientLis
     }
 }
 
-/// Says why a connection is not taken, in the language that the client speaks.
+/// Tells a client why its connection is refused, in the protocol that the client speaks.
 async fn refuse(mut stream: TcpStream, full: ConnectionLimit) {
     let mut first = [0; 4];
     let peeked = tokio::time::timeout(Duration::from_secs(1), stream.read_exact(&mut first)).await;
@@ -147,14 +149,14 @@ impl ClientListener {
                 self.listen(stream, PresentedCredentials::default(), connection).await
             }
             _ => {
-                // Whoever speaks HTTP understands this, and whoever reads it too.
+                // HTTP clients can parse this response, and people can read it.
                 let why = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nspeak TLS here\n";
                 let _ = stream.write_all(why.as_bytes()).await;
             }
         }
     }
 
-    /// Finds out which language a client speaks.
+    /// Detects the protocol of a client.
     async fn listen(
         &self,
         mut stream: impl Stream + 'static,
@@ -198,11 +200,12 @@ impl ClientListener {
         let io = TokioIo::new(tokio::io::join(std::io::Cursor::new(first).chain(read), write));
         let router = self.router.clone().layer(axum::Extension(credentials));
         let mut router = router.layer(axum::Extension(Arc::clone(connection)));
-        // Who has to show nothing has its rights by the connection.
+        // If no authentication is required, the connection itself carries the permissions.
         if let Ok(permissions) = self.authenticator.admit_anonymous(connection.address) {
             router = router.layer(axum::Extension(permissions));
         }
-        // What lives as long as the connection knows when it ends. It hangs on connections that are kept.
+        // State that is bound to the connection is notified when the connection ends. Only persistent
+        // connections have such state.
         let (_alive, lifetime) = ConnectionLifetime::new();
         let router = router.layer(axum::Extension(lifetime));
         let mut server = auto::Builder::new(TokioExecutor::new());
@@ -220,7 +223,7 @@ impl ClientListener {
         }
     }
 
-    /// Speaks the clients' protocol.
+    /// Serves the native protocol.
     async fn serve(&self, stream: impl Stream, permissions: &Permissions) {
         let (client, inbox) = (self.local_client.next_connection(), self.local_client.inbox());
         let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
@@ -236,11 +239,11 @@ impl ClientListener {
         drop(outbox);
         tokio::pin!(reading);
         tokio::select! {
-            // An answer that comes of what was asked is written with the same poll.
+            // With `biased`, the response to a call is written in the same poll.
             biased;
             () = &mut reading => {}
             cut = write_messages(write, outgoing) => if cut {
-                // A client that has stopped listening may have said something before, for example that it has stopped.
+                // A client that no longer reads may have sent messages before, for example a release.
                 let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
             }
         }
@@ -248,7 +251,7 @@ impl ClientListener {
     }
 }
 
-/// Handles everything that a client asks, as much at once as has arrived, until it is gone.
+/// Handles all calls of a client, in batches, until it disconnects.
 async fn read_calls(
     mut reader: Reader<impl AsyncRead + Unpin>,
     client: ConnectionId,
@@ -294,8 +297,7 @@ async fn read_calls(
     }
 }
 
-/// Writes what is to be said, as much at once as there is, until there is no more; tells whether the client has stopped
-/// listening before.
+/// Writes messages in batches until the channel is closed; returns whether the client stopped reading before.
 async fn write_messages(
     mut write: impl AsyncWrite + Unpin,
     mut outgoing: mpsc::Receiver<ServerMessage>,

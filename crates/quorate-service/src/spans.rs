@@ -1,4 +1,4 @@
-//! What a node writes about requests for OpenTelemetry.
+//! Spans that a node writes about requests, for OpenTelemetry.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,19 +10,19 @@ use quorate_protocol::Name;
 use quorate_protocol::spans::{Span, line, request_number, span_id};
 use tokio::sync::mpsc;
 
-/// So many requests are remembered until a vote is given.
+/// Maximum number of requests that are remembered until a vote is given. When it is reached, all are forgotten.
 const HEARD_MOST: usize = 65_536;
 
-/// The spans of a node while they last.
+/// Spans of a node, in progress and finished.
 #[derive(Debug, Default)]
 pub(crate) struct Spans {
-    /// When each request was heard of, by this voter.
+    /// When this voter received each request.
     heard: BTreeMap<RequestId, Time>,
     finished: Vec<Span>,
 }
 
 impl Spans {
-    /// The voter hears of a request.
+    /// Records that the voter has received a request.
     pub(crate) fn note_request(&mut self, request: RequestId, now: Time) {
         if self.heard.len() >= HEARD_MOST {
             self.heard.clear();
@@ -30,7 +30,7 @@ impl Spans {
         self.heard.entry(request).or_insert(now);
     }
 
-    /// The voter sends its vote.
+    /// Finishes the span of a vote that the voter sends.
     pub(crate) fn vote(&mut self, me: ProcessId, lock: &Name, request: RequestId, now: Time) {
         let number = request_number(request).rotate_left(8) ^ me.index() as u64;
         self.finished.push(Span {
@@ -45,7 +45,7 @@ impl Spans {
         });
     }
 
-    /// A request of a relay was granted, or has ended without.
+    /// Finishes the span of a relay's request that was granted, or has ended without a grant.
     pub(crate) fn request(
         &mut self,
         lock: &Name,
@@ -68,21 +68,21 @@ impl Spans {
         });
     }
 
-    /// Those that are over, by the clock of the node.
+    /// Takes the finished spans. Their times are those of the node's clock.
     pub(crate) fn take(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.finished)
     }
 }
 
-/// Where spans go.
+/// Destination to which finished spans are written.
 #[derive(Clone, Debug)]
 pub struct SpanSink {
     spans: mpsc::Sender<Vec<Span>>,
 }
 
 impl SpanSink {
-    /// Writes them to a file or whatever it is, from a thread of its own, as those of this instance of a service. Those for
-    /// which it is too slow are left out.
+    /// Writes spans to `to` from a separate thread, as spans of this instance of a service. Spans that arrive while the
+    /// thread is too slow are dropped.
     pub fn new(
         service: &str,
         instance: &str,
@@ -101,7 +101,7 @@ impl SpanSink {
         Ok(Self { spans })
     }
 
-    /// Takes spans whose times are those of the node's clock.
+    /// Queues spans. Their times are converted from the node's clock to wall-clock time by `offset`.
     pub(crate) fn put(&self, mut spans: Vec<Span>, offset: Duration) {
         for span in &mut spans {
             span.start += offset.as_nanos() as u64;
@@ -111,7 +111,7 @@ impl SpanSink {
     }
 }
 
-/// By how much the calendar is ahead of the node's clock.
+/// Returns the difference between the wall clock and the node's clock.
 #[expect(clippy::disallowed_methods, reason = "traces are told in the time of the real world")]
 pub(crate) fn calendar_offset() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

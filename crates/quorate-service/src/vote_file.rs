@@ -1,9 +1,9 @@
-//! The vote file: what the voter must remember over a restart of its process.
+//! The vote file: the state that the voter must keep over a restart of its process.
 //!
-//! Records are appended before anything behind them is sent, one write per batch, and need not reach the disk platter: the
-//! file is for processes that die, not for machines that do. It counts only if the machine has not rebooted since, if it is
-//! of the process that the durable mark names as the last one, and if every record is intact. Otherwise the voter has
-//! forgotten its votes.
+//! Records are appended before any message that depends on them is sent, with one write per batch. They need not reach the
+//! disk platter: the file protects against the death of a process, not of the machine. The file counts only if the machine
+//! has not rebooted since, if it was written by the process that the durable mark names as the last one, and if every
+//! record is intact. Otherwise the voter has forgotten its votes.
 //!
 //! ```text
 //!   frame   length (4) | checksum (8) | postcard
@@ -20,27 +20,27 @@ use quorate_protocol::Name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The file is written anew when it is larger than this, and than four times what it would be.
+/// The file is rewritten when it is larger than this, and larger than four times its size after the last rewrite.
 const GROWN: u64 = 1 << 20;
 
-/// Maximum length of a record.
+/// Maximum length of a record, in bytes.
 const RECORD_MOST: usize = 64 << 10;
 
-/// Bytes before the content of a frame.
+/// Number of bytes before the content of a frame.
 const FRAME: usize = 12;
 
 /// First frame of a vote file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
-    /// Version of the format.
+    /// Version of the file format.
     pub(crate) version: u32,
     pub(crate) cluster: u128,
     pub(crate) node: u32,
-    /// Identity of the machine's boot.
+    /// Identifier of the machine's boot.
     pub(crate) boot: String,
     /// Number of the process that writes the file, as in the durable mark.
     pub(crate) node_incarnation: u64,
-    /// The voter's incarnation.
+    /// Incarnation of the voter.
     pub(crate) incarnation: u64,
     /// Number of restarts with memory in this incarnation.
     pub(crate) restarts: u64,
@@ -48,23 +48,23 @@ pub(crate) struct Header {
 
 const VERSION: u32 = 1;
 
-/// A vote file of one process.
+/// The vote file of one process.
 #[derive(Debug)]
 pub(crate) struct VoteFile {
     path: PathBuf,
     header: Header,
-    /// `None` until the voter votes: a voter that abstains has nothing to remember, and must not seem to remember.
+    /// `None` until the voter votes: a voter that abstains has nothing to remember, and must not appear to remember.
     file: Option<File>,
-    /// Bytes that are known to be written.
+    /// Number of bytes that are known to be written.
     length: u64,
-    /// Length when the file was last written anew.
+    /// Length of the file after the last rewrite.
     compact: u64,
     /// Bytes that could not be written yet.
     pending: Vec<u8>,
 }
 
 impl VoteFile {
-    /// The vote file in a data folder, which the process has locked.
+    /// Opens the vote file in a data folder, which the process has locked.
     pub(crate) fn open(folder: &Path, cluster: u128, node: u32, node_incarnation: u64) -> Self {
         let (version, boot) = (VERSION, boot_id());
         let (incarnation, restarts) = (0, 0);
@@ -75,8 +75,8 @@ impl VoteFile {
         Self { path, header, file: None, length, compact, pending }
     }
 
-    /// What the process before has written, if it counts: of this cluster, node and boot, of the process that the durable
-    /// mark names, and intact.
+    /// Reads the records of the previous process, if they count: they belong to this cluster, node and boot, were written
+    /// by the process that the durable mark names, and are intact.
     pub(crate) fn read(&self, node_incarnation: u64) -> Option<(Header, Vec<Record<Name>>)> {
         let bytes = fs::read(&self.path).ok()?;
         let (header, records) = parse(&bytes)?;
@@ -88,17 +88,17 @@ impl VoteFile {
         (same && header.node_incarnation == node_incarnation).then_some((header, records))
     }
 
-    /// The incarnation of the voter, and how often it has restarted with memory.
+    /// Sets the incarnation of the voter, and its number of restarts with memory.
     pub(crate) fn set_incarnation(&mut self, incarnation: u64, restarts: u64) {
         (self.header.incarnation, self.header.restarts) = (incarnation, restarts);
     }
 
-    /// Whether the file remembers.
+    /// Returns whether records are written to the file.
     pub(crate) fn is_active(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Whether the file should be written anew.
+    /// Returns whether the file should be rewritten.
     pub(crate) fn has_grown(&self) -> bool {
         self.length > GROWN.max(self.compact.saturating_mul(4))
     }
@@ -118,7 +118,7 @@ impl VoteFile {
         Ok(())
     }
 
-    /// Appends records, after those that could not be written before.
+    /// Appends records, after the pending bytes of earlier failed writes.
     pub(crate) fn append(&mut self, records: &[Record<Name>]) -> io::Result<()> {
         records.iter().for_each(|record| put(record, &mut self.pending));
         if self.pending.is_empty() {
@@ -127,9 +127,9 @@ impl VoteFile {
         let Some(file) = &self.file else {
             return Err(io::Error::other("the vote file is not open"));
         };
-        // The next attempt begins where this one did, and writes no less.
+        // After an error, the next attempt starts at the same offset and writes at least the same bytes.
         if let Err(error) = file.write_all_at(&self.pending, self.length) {
-            // A part may be there, with which the file would not count.
+            // A partial write may be left, which would invalidate the file.
             let _ = file.set_len(self.length);
             return Err(error);
         }
@@ -139,7 +139,7 @@ impl VoteFile {
     }
 }
 
-/// Identity of the machine's boot; empty if there is none, so that no file counts.
+/// Returns the identifier of the machine's boot; empty if there is none, so that no file counts.
 fn boot_id() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
@@ -158,7 +158,7 @@ fn put<T: Serialize>(value: &T, out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-/// The content of the first frame, and the rest; `None` if the frame is damaged.
+/// Returns the content of the first frame, and the rest; `None` if the frame is damaged.
 fn take(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (frame, rest) = bytes.split_at_checked(FRAME)?;
     let (length, sum) = frame.split_at(4);

@@ -1,4 +1,4 @@
-//! Who is let in: tokens, certificates, and rights that end where a prefix does.
+//! Authentication and permissions: tokens, certificates, and permissions by prefix.
 
 mod support;
 
@@ -11,7 +11,8 @@ use quorate_service::{Extras, Node, NodeConfig, launch};
 use serde_json::json;
 use support::Web;
 
-/// One node with certificates, and three clients: by a token, by a certificate, and one that only looks.
+/// Starts one node with two clients: `ci` with a token and `ops` with a certificate. A certificate for `nobody` exists, but
+/// the file does not name that client.
 async fn node(folder: &Path) -> Node {
     let nodes = vec![(ProcessId::new(0), Vec::new())];
     let clients = vec!["ops".to_owned(), "nobody".to_owned()];
@@ -124,13 +125,13 @@ async fn the_words_of_etcd_want_the_token_too() {
     assert_eq!((status, &shown["token"]), (200, &json!("secret")), "{shown}");
     let ci = Web { address: node.address(), token: Some("secret") };
     assert_eq!(ci.post("/v3/lease/grant", lease).await.0, 200);
-    // In base64: deploy/x and other.
+    // The names in base64 are `deploy/x` and `other`.
     let lock = |name: &str| json!({ "name": name, "lease": 7 });
     let (status, held) = ci.post("/v3/lock/lock", lock("ZGVwbG95L3g=")).await;
     assert_eq!(status, 200, "{held}");
     let (status, why) = ci.post("/v3/lock/lock", lock("b3RoZXI=")).await;
     assert_eq!((status, &why["code"]), (403, &json!(7)), "{why}");
-    // The same number is another lease for somebody else, and the key alone opens nothing.
+    // For another client the same number is another lease, and the key alone gives no access.
     assert_eq!(stranger.post("/v3/lock/unlock", json!({ "key": held["key"] })).await.0, 401);
 }
 

@@ -13,14 +13,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// A cluster of one node, with these lines in its file.
+/// Starts a cluster of one node, with these lines in its configuration file.
 async fn node(settings: &str) -> (tempfile::TempDir, Node) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("node.toml");
     let text = format!(
         "cluster = \"1\"\nid = 0\nclients = \"127.0.0.1:0\"\n{settings}\n[peers]\n0 = \"127.0.0.1:0\"\n"
     );
-    // Tables come after the values of the file.
+    // In TOML, tables come after the top-level values.
     let (values, tables) = settings.split_once("[[").unwrap_or((settings, ""));
     let tables = if tables.is_empty() { String::new() } else { format!("[[{tables}") };
     let text = text.replace(settings, values) + &tables;
@@ -182,7 +182,7 @@ async fn lists_are_complete_however_long_they_are() {
     let (_, opened) = web.post("/v1/sessions", json!({})).await;
     let wanted = json!({ "session": opened["session"], "name": "a", "kind": "election" });
     assert_eq!(web.post("/v1/acquire", wanted).await.0, 200);
-    // The name of the election begins those of all the locks.
+    // The name of the election is a prefix of the names of all the locks.
     let (status, leader) = Web::of(&cluster, 2).get("/v1/leader?name=a").await;
     assert_eq!((status, &leader["name"]), (200, &json!("a")));
     let list = client.list("a", u32::MAX).await.expect("a list");

@@ -1,4 +1,4 @@
-//! Direct sessions: the client is connected to all nodes itself, and none of them can take its locks along.
+//! Direct sessions: the client is connected to all nodes itself, and no node's failure takes its locks.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn options() -> SessionOptions {
     SessionOptions { ttl: TTL, ..SessionOptions::default() }
 }
 
-/// A session whose client knows only one node to begin with.
+/// Opens a session whose client knows only one node at first.
 async fn session(cluster: &LocalCluster, node: usize) -> Session {
     let client = Client::new([cluster.nodes[node].address().to_string()]);
     let session = client.session(options()).await.expect("a session");
@@ -67,11 +67,11 @@ async fn without_a_quorum_a_lock_ends_in_time_and_nothing_is_granted() {
     assert!(matches!(none, Err(Error::Failed(Failure::NoQuorum))), "{none:?}");
 }
 
-/// Three nodes with a file each, at an address of their own.
+/// Three nodes with a configuration file each, at a separate loopback address.
 struct Nodes {
     folder: tempfile::TempDir,
     address: String,
-    /// Address that nodes tell clients, other than where they are.
+    /// Client address that nodes advertise, if it differs from the address that they listen on.
     advertise: Option<&'static str>,
     nodes: Vec<Option<Node>>,
 }
@@ -108,7 +108,7 @@ impl Nodes {
         format!("{}:748{node}", self.address)
     }
 
-    /// All nodes run and reach each other.
+    /// Waits until all nodes run and are connected.
     async fn until_ready(&self) {
         for node in self.nodes.iter().flatten() {
             while !(node.is_ready().await && node.peers_up().await == 2) {
@@ -157,7 +157,7 @@ async fn holders_and_waiters_keep_their_places_while_all_nodes_restart() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_reaches_one_node_only_is_relayed() {
-    // Nothing listens there.
+    // Nothing listens on this port.
     let nodes = Nodes::start(22, Some("127.0.0.1:9")).await;
     let client = Client::new([nodes.endpoint(0)]);
     let session = client.session(options()).await.expect("a session");

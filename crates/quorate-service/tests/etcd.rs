@@ -1,4 +1,4 @@
-//! etcd's API, on the same port as everything else, through whichever node.
+//! etcd's API, on the same port as the other protocols, through any node.
 
 mod support;
 
@@ -30,7 +30,7 @@ use support::{Web, cluster};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// Long enough for what has to happen, and for what must not happen to happen.
+/// Timeout for events that must happen, and time to wait for events that must not happen.
 const LONG: Duration = Duration::from_secs(10);
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -67,7 +67,7 @@ async fn time_to_live(channel: &Channel, id: i64) -> LeaseTimeToLiveResponse {
     time_to_live.expect("it is answered").into_inner()
 }
 
-/// How long a lease may be relied on; zero if it is over.
+/// Returns the remaining time of a lease in seconds; zero if it has ended.
 async fn keep_alive(channel: &Channel, id: i64) -> i64 {
     let once = futures_util::stream::iter([LeaseKeepAliveRequest { id }]);
     let answers = LeaseClient::new(channel.clone()).lease_keep_alive(once).await;
@@ -103,7 +103,7 @@ async fn unlock_frees_nothing_but_what_its_key_says() {
     let (mine, _) = grant(&channel, 60, 0).await.expect("a lease");
     let (theirs, _) = grant(&channel, 60, 0).await.expect("a lease");
     let held = lock(&channel, "a", mine).await.expect("it is free");
-    // Names do not nest, either way.
+    // Names do not nest in either direction.
     lock(&channel, "a/b", theirs).await.expect("another lock");
     unlock(&channel, format!("a/{theirs:x}").as_bytes()).await.expect("nothing of it");
     unlock(&channel, b"a/1234").await.expect("nothing of it");
@@ -113,7 +113,7 @@ async fn unlock_frees_nothing_but_what_its_key_says() {
     }
     let kept = tokio::time::timeout(SHORT, lock(&channel, "a", theirs)).await;
     assert!(kept.is_err(), "somebody has it");
-    // Who gives up does not get it later, once that has been heard.
+    // A client that gives up does not get the lock later, once the node has noticed.
     tokio::time::sleep(SHORT).await;
     unlock(&channel, &held.key).await.expect("it has it");
     lock(&channel, "a", mine).await.expect("nobody has it");
@@ -152,7 +152,7 @@ async fn a_lease_is_used_through_any_node() {
     let channels =
         [channel(&cluster, 0).await, channel(&cluster, 1).await, channel(&cluster, 2).await];
     let (id, ttl) = grant(&channels[0], 30, 0).await.expect("a lease");
-    // Voters keep a lease for a little longer than its client is told.
+    // Voters keep a lease slightly longer than the time that its client receives.
     assert!(id > 0 && ttl == 30, "{ttl}");
     assert_eq!(keep_alive(&channels[1], id).await, 30);
     for through in &channels {
@@ -231,7 +231,7 @@ async fn a_leader_is_seen_and_resigns() {
         (kv.value.as_slice(), kv.lease, kv.create_revision),
         (&b"one"[..], lease, leader.rev)
     );
-    // Who leads and campaigns again proclaims; any bytes will do.
+    // A leader that campaigns again proclaims the new value. Values may be any bytes.
     let again = elections.campaign(campaign(b"\xff\x00")).await.expect("it leads").into_inner();
     assert_eq!(again.leader.as_ref().map(|it| it.rev), Some(leader.rev));
     let proclaim = |leader: &LeaderKey, value: &[u8]| ProclaimRequest {
@@ -286,7 +286,7 @@ async fn the_same_in_json() {
     let (status, no) = web.post("/v3/lock/lock", json!({ "name": "Zm9v", "lease": 3 })).await;
     assert_eq!((status, &no["code"]), (404, &json!(5)), "{no}");
     assert_eq!(no["error"], "etcdserver: requested lease not found");
-    // A connection of its own for each call: the lock stays.
+    // Each call has its own connection: the lock stays.
     let (status, bare) = web.post("/v3/lock/lock", json!({ "name": "Zm9v" })).await;
     assert_eq!(status, 200, "{bare}");
     let (_, listed) = web.get("/v1/locks?prefix=foo").await;
@@ -321,7 +321,7 @@ async fn many_leases_through_all_nodes_never_have_one_lock_at_once() {
     let inside = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(0));
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..9 {
-        // Each lease is at one node, and its locks are asked for through another.
+        // Each lease is created through one node, and its locks are requested through another.
         let (home, other) =
             (channel(&cluster, number % 3).await, channel(&cluster, number / 3).await);
         let (lease, _) = grant(&home, 60, 0).await.expect("a lease");
@@ -405,12 +405,13 @@ async fn without_a_quorum_a_key_is_not_said_to_be_gone() {
     for node in cluster.nodes.drain(1..).collect::<Vec<_>>() {
         node.stop(Duration::from_secs(5)).await;
     }
-    // The nodes that are away may know of it.
+    // The nodes that are stopped may know of the request.
     let error = KvClient::new(here).delete_range(delete).await.expect_err("it cannot be known");
     assert_eq!(error.code(), Code::Unavailable, "{error}");
 }
 
-/// What Go's concurrency package asks for when it takes a lock: puts its key if it is not there, and looks who is first.
+/// Runs the transaction of Go's concurrency package for acquiring a lock: puts the key if it does not exist, and
+/// reads the first key.
 async fn recipe(
     channel: &Channel,
     name: &str,
@@ -449,7 +450,7 @@ async fn recipe(
     Ok((revision, owner.map(|kv| kv.key.clone())))
 }
 
-/// Who is before the request with this create revision.
+/// Returns the keys before the request with this create revision.
 async fn before(channel: &Channel, name: &str, revision: i64) -> Result<Vec<Vec<u8>>, Status> {
     let range = RangeRequest {
         key: format!("{name}/").into_bytes(),
@@ -478,7 +479,7 @@ async fn recipes_over_keys_conclude_what_was_granted() {
     assert_eq!(owner, Some(key(mine)));
     let (late, _) = recipe(&there, "r", short).await.expect("it waits");
     assert_eq!(before(&there, "r", revision).await.expect("it waits"), [key(mine)]);
-    // One whose lease is over must not conclude that nobody is before it.
+    // A client whose lease has ended must not conclude that no request is before its own.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     let error = before(&there, "r", late).await.expect_err("its lease is over");
     assert_eq!(error.message(), "mutex: session is expired");
@@ -494,7 +495,7 @@ async fn recipes_over_keys_conclude_what_was_granted() {
     let told = told.expect("it lasts").expect("it lasts").events;
     assert_eq!(told[0].r#type(), event::EventType::Delete);
     assert!(before(&there, "r", revision).await.expect("it has it").is_empty());
-    // Nothing else is kept.
+    // Other keys are not stored.
     let plain = PutRequest { key: b"plain".to_vec(), ..PutRequest::default() };
     let error = KvClient::new(here).put(plain).await.expect_err("no store");
     assert_eq!(error.code(), Code::Unimplemented);
@@ -515,7 +516,7 @@ async fn a_lease_that_asks_again_at_once_does_not_hold_up_clients_that_watch_its
     KvClient::new(here.clone()).delete_range(delete).await.expect("it has it");
     let (_, owner) = recipe(&here, "again", mine).await.expect("it waits");
     assert!(owner.is_some());
-    // The key is there again, as that of a lease that waits.
+    // The key exists again, for a lease that waits.
     let watched = WatchCreateRequest { key, ..WatchCreateRequest::default() };
     let create = watch_request::RequestUnion::CreateRequest(watched);
     let asks = futures_util::stream::iter([WatchRequest { request_union: Some(create) }]);

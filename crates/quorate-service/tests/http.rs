@@ -1,4 +1,4 @@
-//! The API over HTTP, on the same port as the clients' protocol.
+//! The HTTP API, on the same port as the native protocol.
 
 mod support;
 
@@ -66,14 +66,14 @@ async fn whoever_hangs_up_does_not_wait_any_more() {
         let late = tokio::time::timeout(std::time::Duration::from_millis(200), waiting).await;
         assert!(late.is_err(), "it is held");
     }
-    // The node notices soon. A grant that crosses the hang-up would be the session's to release.
+    // The node notices soon. If a grant crosses the disconnect, the session would have to release the lock.
     until_listed(&web, 1).await;
     let over = json!({ "session": mine, "request": granted["request"] });
     assert_eq!(web.post("/v1/release", over).await.0, 204);
     until_listed(&web, 0).await;
 }
 
-/// Waits until there are this many requests.
+/// Waits until this many requests are listed.
 async fn until_listed(web: &Web, count: usize) {
     let mut listed = Value::Null;
     for _ in 0..200 {
@@ -150,7 +150,7 @@ async fn the_node_tells_how_it_is() {
         guard.release().await.expect("held");
     }
     let text = web.text("/metrics").await;
-    // A direct session's grants are known to its client only; its votes are not.
+    // The grants of a direct session are known only to its client. Its votes are counted by the nodes.
     for line in ["quorate_grants_total 1", "quorate_wait_seconds_count 1", "quorate_ready 1"] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

@@ -1,4 +1,4 @@
-//! A cluster in one process, and clients that talk to it over sockets.
+//! A cluster in one process, with clients that connect to it over sockets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ async fn cluster(n: usize) -> LocalCluster {
     cluster
 }
 
-/// A session that begins at this node. Those of the second node are relayed, the others are connected to all nodes.
+/// Opens a session at this node. Sessions of the second node are relayed; the others are connected to all nodes.
 async fn session(cluster: &LocalCluster, node: usize) -> Session {
     let client = Client::new([cluster.nodes[node].address().to_string()]);
     let options = SessionOptions { relayed: node == 1, ..SessionOptions::default() };
@@ -67,7 +67,8 @@ async fn tokens_can_be_checked_and_locks_taken_away() {
     client.force_release(name.clone(), "it hangs").await.expect("somebody had it");
     tokio::time::timeout(Duration::from_secs(5), first.expiring()).await.expect("it is told");
     assert!(!first.is_held());
-    // The node cannot know that the first client has stopped before it says so: it might not have heard.
+    // The node cannot know that the first client has stopped before the client confirms it: the client might not
+    // have received the message.
     let early = b.lock("disk").expect("a name").wait(Duration::from_millis(500)).acquire().await;
     assert!(early.is_err(), "the first may rely on it still");
     let token = first.token();
@@ -99,7 +100,7 @@ async fn a_thousand_wait_for_one_lock() {
     for node in 0..3 {
         clients.push(Client::new([cluster.nodes[node].address().to_string()]));
     }
-    // Half of them are connected to all nodes.
+    // Half of the sessions are connected to all nodes.
     let (ttl, connect_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
     let options =
         |relayed| SessionOptions { ttl, connect_timeout, relayed, ..SessionOptions::default() };
@@ -124,7 +125,7 @@ async fn a_thousand_wait_for_one_lock() {
     assert_eq!(tokens.len(), 1_000, "each grant has a token of its own");
 }
 
-/// A node that leaves takes nothing away from anybody.
+/// A leaving node costs no session its locks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_go_to_another_node_when_theirs_leaves() {
     let mut cluster = cluster(3).await;
@@ -134,7 +135,7 @@ async fn sessions_go_to_another_node_when_theirs_leaves() {
     let alone = a.lock("other").expect("a name").acquire().await.expect("it is free");
     tokio::time::sleep(Duration::from_millis(100)).await;
     cluster.nodes.remove(0).stop(Duration::from_secs(5)).await;
-    // Its client goes on talking, with the other node.
+    // The client continues with the other node.
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(held.is_held() && alone.is_held(), "{:?} {:?}", held.loss(), alone.loss());
     let client = Client::new([cluster.nodes[1].address().to_string()]);
@@ -153,7 +154,7 @@ async fn sessions_go_to_another_node_when_theirs_leaves() {
     alone.release().await.expect("it is held");
 }
 
-/// A node that is stopped or cut off: it was greeted, and then says nothing.
+/// Simulates a node that is paused or cut off: it completes the handshake, and then sends nothing.
 async fn silent_node() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let address = listener.local_addr().expect("it is bound");
@@ -201,7 +202,7 @@ async fn a_long_session_keeps_what_it_has_for_longer_than_a_lease() {
     let ttl = Duration::from_secs(600);
     let session = client.session(SessionOptions { ttl, ..SessionOptions::default() }).await;
     let session = session.expect("a session");
-    // Until it has said once that it is alive, with nothing to rely on.
+    // The session has time to be kept alive once before it holds a lock.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let guard = session.lock("x").expect("a name").acquire().await.expect("free");
     tokio::time::sleep(Duration::from_secs(9)).await;

@@ -1,4 +1,4 @@
-//! Nodes whose folder is lost, with all that they remembered.
+//! Nodes that have lost their data folder, with everything in it.
 
 mod support;
 
@@ -14,14 +14,14 @@ async fn a_node_without_its_folder_takes_part_again() {
     std::fs::remove_dir_all(cluster.data(1)).expect("it is there");
     cluster.launch(1, false).await;
     cluster.until_ready().await;
-    // And it goes on living from there.
+    // The node can be restarted normally afterwards.
     cluster.restart(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_node_votes_after_it_has_forgotten_is_on_its_disk() {
     let mut cluster = Cluster::start(2).await;
-    // Numbers of those who start again begin a block later, so that they are far from those of the others.
+    // Node 0 restarts several times with its vote file.
     for _ in 0..3 {
         cluster.restart(0).await;
     }
@@ -36,13 +36,13 @@ async fn what_a_node_votes_after_it_has_forgotten_is_on_its_disk() {
     let early = disk.read().expect("readable").expect("it has started");
     assert_eq!(early.mark, None, "nobody has told it how far it had come");
     cluster.until_ready().await;
-    // Only it and node 0 are left to vote.
+    // Only this node and node 0 are left to vote.
     cluster.stop(2).await;
     let after = cluster.token(0).await;
     assert!(after > before, "{after} after {before}");
     let late = disk.read().expect("readable").expect("it is there");
     assert!(late.mark >= Some(after), "{late:?} and it has voted for {after}");
-    // In its next life it does not fall back, though node 0, which knows better, is gone.
+    // The next incarnation does not fall back, although node 0, which knows greater numbers, is stopped.
     cluster.stop(1).await;
     cluster.launch(1, false).await;
     cluster.launch(2, false).await;

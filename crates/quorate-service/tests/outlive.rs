@@ -1,4 +1,4 @@
-//! Locks outlive nodes: relayed sessions go on through other nodes, and voters remember their votes over restarts.
+//! Locks outlive nodes: relayed sessions continue through other nodes, and voters keep their votes over restarts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use quorate_client::{Client, Guard, Name, Session, SessionOptions};
 use quorate_service::{Extras, Node, NodeConfig, launch};
 
-/// Three nodes with a file and a data folder each. They have an address of their own, so that nobody takes their ports while
-/// they are away.
+/// Three nodes with a configuration file and a data folder each. They have a separate loopback address, so that no other
+/// process takes their ports while they are stopped.
 struct Cluster {
     folder: tempfile::TempDir,
     address: String,
@@ -39,7 +39,8 @@ impl Cluster {
         self.nodes[node] = Some(started);
     }
 
-    /// All nodes that run vote and reach each other. A voter that had forgotten would abstain for much longer.
+    /// Waits until all running nodes vote and are connected. A voter that had forgotten its votes would
+    /// abstain for much longer.
     async fn ready(&self) {
         let running = self.nodes.iter().flatten().count();
         let ready = async {
@@ -52,7 +53,7 @@ impl Cluster {
         tokio::time::timeout(Duration::from_secs(15), ready).await.expect("they vote at once");
     }
 
-    /// A client that knows all nodes, beginning with this one.
+    /// Creates a client that knows all nodes, beginning with this one.
     fn client(&self, first: usize) -> Client {
         Client::new((0..3).map(|place| format!("{}:748{}", self.address, (first + place) % 3)))
     }
@@ -63,7 +64,7 @@ impl Cluster {
         self.client(first).session(options).await.expect("a session")
     }
 
-    /// Who is asking for a lock, in order: the holder first.
+    /// Returns the texts of the requests for a lock in order: the holder first.
     async fn queue(&self, node: usize, lock: &str) -> Vec<String> {
         let list = self.client(node).list(lock, 10).await.expect("a list");
         list.into_iter().map(|about| about.why).collect()
@@ -74,7 +75,7 @@ async fn acquire(session: &Session, lock: &str, why: &str) -> Guard {
     session.lock(lock).expect("a name").why(why).acquire().await.expect("its turn")
 }
 
-/// A request that waits.
+/// Makes a request that waits.
 async fn wait(session: &Session, lock: &str, why: &str) -> tokio::task::JoinHandle<Guard> {
     let request = session.lock(lock).expect("a name").why(why);
     let waiting = tokio::spawn(async move { request.acquire().await.expect("its turn") });
@@ -83,7 +84,7 @@ async fn wait(session: &Session, lock: &str, why: &str) -> tokio::task::JoinHand
     waiting
 }
 
-/// The guard is valid with the same token, and stays so through another node.
+/// Checks that the guard is valid with the same token, and stays valid through another node.
 async fn goes_on(cluster: &Cluster, node: usize, guard: &Guard) {
     let before = guard.deadline();
     tokio::time::timeout(Duration::from_secs(6), async {
@@ -126,7 +127,7 @@ async fn votes_outlive_nodes_that_are_killed() {
     let mut cluster = Cluster::start(4).await;
     let a = cluster.session(0).await;
     let held = acquire(&a, "deploy", "a").await;
-    // Spare votes are taken a moment after the grant.
+    // Spare votes are taken shortly after the grant.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let before = held.deadline();
     for node in 0..3 {

@@ -1,4 +1,4 @@
-//! `/readyz` and `status` say why a node gives no locks.
+//! `/readyz` and `status` report why a node grants no locks.
 
 mod support;
 
@@ -16,12 +16,12 @@ async fn a_failed_write_is_retried_and_shown() {
     cluster.launch(1, false).await;
     let abstains = cluster.readyz(1, "not ready").await;
     assert!(abstains.contains("503") && abstains.contains("abstaining: "), "{abstains}");
-    // A folder in the place of the file that is written: every write fails, for root too.
+    // A folder in place of the temporary file makes every write fail, even for root.
     let in_the_way = cluster.data(1).join("node.new");
     std::fs::create_dir(&in_the_way).expect("a disk");
     cluster.until_ready().await;
     assert!(cluster.web(1).text("/readyz").await.ends_with("ready\n"));
-    // Only node 1, which has no numbers left on its disk, and node 0 are left to vote.
+    // Only node 0 and node 1, which has no numbers left on its disk, can vote now.
     cluster.stop(2).await;
     let ((), token) = tokio::join!(
         async {
@@ -63,7 +63,7 @@ async fn a_node_that_comes_back_waits_for_the_clients_of_its_votes() {
     let kept = stays.lock("kept").expect("a name").acquire().await.expect("it is free");
     let goes = cluster.client(0).session(SessionOptions::default()).await.expect("a session");
     let guard = goes.lock("x").expect("a name").acquire().await.expect("it is free");
-    // After a beat interval both have the votes of all nodes.
+    // After a beat interval both locks have the votes of all nodes.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     cluster.stop(1).await;
     drop(guard);
@@ -87,7 +87,7 @@ async fn nodes_with_different_terms_refuse_each_other() {
     }
     let why = cluster.readyz(2, "terms: ").await;
     assert!(why.contains("503"), "{why}");
-    // Either of the others may have refused it first.
+    // Either of the other nodes may have refused it first.
     let both = |other| {
         let (one, two) = (format!("400 at {other}"), "1200 at p2");
         why.contains(&format!("ttl_most_ms is {one} and {two}"))
@@ -109,9 +109,9 @@ async fn nodes_with_different_terms_refuse_each_other() {
         let last_error = last_error.expect("it is down");
         assert!(last_error.contains("1200") && last_error.contains("400"), "{node}: {last_error}");
     }
-    // The two that agree give locks.
+    // The two nodes that agree grant locks.
     cluster.token(0).await;
-    // With the terms of the others it takes part.
+    // With the terms of the other nodes it takes part.
     cluster.stop(2).await;
     cluster.settings[2] = SHORT;
     cluster.launch(2, false).await;

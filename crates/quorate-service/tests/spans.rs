@@ -1,4 +1,4 @@
-//! Traces: what the client, its node and the voters tell of one request fits together.
+//! Traces: the spans of the client, its node and the voters for one request fit together.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -43,7 +43,7 @@ async fn a_request_is_one_trace_from_client_to_voter() {
     }
 }
 
-/// The spans of one request. Its client tells of it if the session is direct, and its node otherwise.
+/// Checks the spans of one request. The client writes the `request` span if the session is direct, and the node otherwise.
 async fn trace(relayed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("node.toml");
@@ -76,7 +76,7 @@ async fn trace(relayed: bool) {
         assert_eq!(span["traceId"], acquire["traceId"]);
     }
     let time = |span: &Value, what: &str| span[what].as_str().and_then(|t| t.parse::<u64>().ok());
-    // Within a millisecond, which is how well the two clocks are compared.
+    // The tolerance of a millisecond is the accuracy with which the two clocks are compared.
     let (end, asked) = (time(&request, "endTimeUnixNano"), time(&acquire, "endTimeUnixNano"));
     assert!(end.expect("a time") <= asked.expect("a time") + 1_000_000, "{request} {acquire}");
 }

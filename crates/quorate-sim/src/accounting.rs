@@ -1,4 +1,4 @@
-//! What a run costs: messages by kind, layer, sender and receiver, and what did not arrive.
+//! Message costs of a run: counts by kind, layer, sender and receiver, and the messages that did not arrive.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use quorate_core::{Kind, Layer, ProcessId};
 use crate::network::Loss;
 use crate::observer::Departure;
 
-/// The books of a run.
+/// Message counts of a run.
 #[derive(Clone, Debug)]
 pub struct Accounting {
     kinds: &'static [Kind],
     layers: Vec<Layer>,
     n: usize,
     by_kind: Vec<KindTotals>,
-    /// What each process has sent and received, layer after layer.
+    /// Sent and received messages of each process: n entries per layer, layer after layer.
     ends: Vec<EndpointCounts>,
     lost: BTreeMap<Loss, u64>,
     duplicated: u64,
 }
 
-/// The messages of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct KindTotals {
-    /// Where among the ends those of its layer begin.
+    /// Index of the first entry in `Accounting::ends` of the layer that this kind belongs to.
     ends: usize,
     sent: u64,
     self_sent: u64,
-    /// Bytes, and those to oneself, where messages know their size.
+    /// Total size in bytes, if messages of this kind know their size.
+    /// `self_bytes` is the part that processes sent to themselves.
     bytes: Option<u64>,
     self_bytes: u64,
 }
 
-/// The messages at one end. Those to oneself are counted apart, too, off the usual path.
+/// Messages sent and received by one process. Messages to itself are included, and also counted separately.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndpointCounts {
     sent: u64,
@@ -42,9 +42,9 @@ struct EndpointCounts {
 }
 
 impl Accounting {
-    /// Empty books for n processes of this layer that speak messages of these kinds.
+    /// Creates empty counts for n processes of this layer whose messages have these kinds.
     pub fn new(n: usize, own: Layer, kinds: &'static [Kind]) -> Self {
-        // An algorithm that has nothing to say is a layer all the same.
+        // An algorithm that sends no messages still has a layer.
         let mut layers: Vec<Layer> = vec![own];
         for kind in kinds {
             if !layers.contains(&kind.layer) {
@@ -64,12 +64,12 @@ impl Accounting {
         }
     }
 
-    /// A kind of message, by its place.
+    /// Returns a kind of message by its index.
     pub(crate) fn kind(&self, kind: usize) -> Kind {
         self.kinds[kind]
     }
 
-    /// A message leaves.
+    /// Counts a message that a process sends.
     #[inline]
     pub fn sent(
         &mut self,
@@ -86,7 +86,7 @@ impl Accounting {
         let end = &mut self.ends[totals.ends + from.index()];
         totals.sent += 1;
         end.sent += 1;
-        // Where nobody counts, the compiler knows, and nothing is done.
+        // For messages without a size this is the constant `None`, and the compiler removes the branch.
         if let Some(bytes) = bytes {
             *totals.bytes.get_or_insert(0) += bytes;
             totals.self_bytes += if from == to { bytes } else { 0 };
@@ -97,7 +97,7 @@ impl Accounting {
         }
     }
 
-    /// A message has arrived.
+    /// Counts a message that has arrived.
     #[inline]
     pub fn received(&mut self, from: ProcessId, to: ProcessId, kind: usize) {
         let end = &mut self.ends[self.by_kind[kind].ends + to.index()];
@@ -107,27 +107,27 @@ impl Accounting {
         }
     }
 
-    /// A message does not arrive after all.
+    /// Counts a message that was lost after it was sent.
     pub fn lost(&mut self, why: Loss) {
         *self.lost.entry(why).or_insert(0) += 1;
     }
 
-    /// What did not arrive, by reason.
+    /// Number of lost messages, by reason.
     pub fn losses(&self) -> &BTreeMap<Loss, u64> {
         &self.lost
     }
 
-    /// How many messages arrived twice.
+    /// Number of messages that the network delivered twice.
     pub fn duplicated(&self) -> u64 {
         self.duplicated
     }
 
-    /// The layers that can speak, the algorithm's own first.
+    /// Layers whose messages are counted. The algorithm's own layer comes first.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// The account of a layer, with messages to oneself or without.
+    /// Counts of a layer, with or without the messages that processes send to themselves.
     pub fn layer(&self, layer: Layer, with_self: bool) -> LayerAccount {
         let place = self.layers.iter().position(|known| *known == layer).unwrap_or(0);
         let range = place * self.n..(place + 1) * self.n;
@@ -141,7 +141,8 @@ impl Accounting {
         let kinds = self.kinds.iter().zip(&self.by_kind);
         for (kind, totals) in kinds.filter(|(kind, _)| kind.layer == layer) {
             let counted = totals.sent - if with_self { 0 } else { totals.self_sent };
-            // A detector may be any of several, and only its own kinds are of interest.
+            // The process may be built over any of several detectors.
+            // Kinds of the detectors that are not in use are left out.
             let foreign = layer == Layer::Detector && place > 0 && totals.sent == 0;
             if !foreign {
                 by_kind.0.push((kind.name, counted));
@@ -158,7 +159,7 @@ impl Accounting {
         LayerAccount { total, to_self, bytes, by_kind, by_sender, by_receiver }
     }
 
-    /// Notes a departure that is not the usual one; tells whether the algorithm sent the message.
+    /// Counts a duplicate or a loss on departure. Returns whether this message counts as sent by the algorithm.
     #[cold]
     fn unusual_departure(&mut self, departure: Departure) -> bool {
         match departure {
@@ -168,7 +169,7 @@ impl Accounting {
             }
             Departure::Lost(why) => {
                 self.lost(why);
-                // What a process failed to send was never a message on a link, but the algorithm did send it.
+                // The algorithm did send it, even if its process suppressed it before it reached a link.
                 true
             }
             Departure::Sent => true,
@@ -176,29 +177,29 @@ impl Accounting {
     }
 }
 
-/// The account of one layer.
+/// Message counts of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerAccount {
-    /// All messages.
+    /// Total number of messages.
     pub total: u64,
-    /// Those to oneself.
+    /// Number of messages that processes sent to themselves.
     pub to_self: u64,
-    /// How many bytes they have, where they know.
+    /// Total size in bytes, if the messages know their size.
     pub bytes: Option<u64>,
-    /// Messages of each kind.
+    /// Number of messages of each kind.
     pub by_kind: KindCounts,
-    /// Sends of each process.
+    /// Number of messages sent, by process.
     pub by_sender: Vec<u64>,
-    /// Receipts of each process.
+    /// Number of messages received, by process.
     pub by_receiver: Vec<u64>,
 }
 
-/// Counts by kind, in the order in which the algorithm declares its kinds; an object in JSON.
+/// Counts by kind, in the order in which the algorithm declares its kinds. Serialised as a JSON object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindCounts(pub Vec<(&'static str, u64)>);
 
 impl KindCounts {
-    /// How many there are of a kind.
+    /// Number of messages of a kind; zero if the kind is not listed.
     pub fn of(&self, kind: &str) -> u64 {
         self.0.iter().filter(|(name, _)| *name == kind).map(|(_, count)| count).sum()
     }

@@ -1,5 +1,5 @@
-//! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
-//! planned for after the end, or a loss that chance never struck with, breaks nothing.
+//! Detects which of an algorithm's assumptions a run has broken. Only events that happened count: a crash that was
+//! planned for a time after the end of the run, or a loss rate that never hit a message, breaks nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,20 +16,21 @@ use crate::scenario::{DetectorChoice, Scenario};
 use crate::timing::Timing;
 use crate::traitor::Strategy;
 
-/// What went wrong in a run, as it happened.
+/// Faults of a run, as they happened.
 #[derive(Clone, Debug, Default)]
 pub struct FaultLog {
-    /// Deeds and their times, in order.
+    /// Injected faults with their times, in order.
     pub fault_events: Vec<(Time, FaultEvent)>,
-    /// The first time that anybody believed a live process to have crashed: when, who and whom.
+    /// The first wrong suspicion: its time, the observer, and the live process that the observer believed to have crashed.
     pub wrong_belief: Option<(Time, ProcessId, ProcessId)>,
-    /// The first time that something took longer than was counted on: when, who sent it, who was concerned, how long.
+    /// The first delay beyond the bound in an externally driven run: its time, the sender of the message, its receiver,
+    /// and how long it took. For a timer or a command, sender and receiver are the same process.
     pub late: Option<(Time, ProcessId, ProcessId, Span)>,
-    /// Who did not follow the algorithm, and what it did instead.
+    /// Processes that did not follow the algorithm, with their strategies.
     pub traitors: Vec<(ProcessId, Strategy)>,
 }
 
-/// Why the assumption did not hold in the run, if it did not.
+/// Returns why the assumption did not hold in the run, or none if it did.
 pub(crate) fn breach(
     assumption: Assumption,
     scenario: &Scenario,
@@ -38,7 +39,7 @@ pub(crate) fn breach(
 ) -> Option<String> {
     match assumption {
         Assumption::NoLoss => {
-            // Links have no part in what a traitor does not say.
+            // A message that a traitor withholds is not the fault of a link.
             let lost: u64 = accounting
                 .losses()
                 .iter()
@@ -106,7 +107,7 @@ pub(crate) fn breach(
         }
         Assumption::BoundedDrift => {
             let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
-            // A timer of a process that runs slowly is as late as one by a slow clock.
+            // A slow process has late timers, just like a process with a slow clock.
             let odd = |fault: &FaultEvent| match fault {
                 FaultEvent::Clock(_, rate) | FaultEvent::Pace(_, rate) => {
                     (rate - 1.0).abs() > known
@@ -141,13 +142,14 @@ pub(crate) fn breach(
     }
 }
 
-/// Nobody live is left that nobody suspects wrongly, or nobody would tell of crashes.
+/// Returns why the detector was not even eventually accurate: either every live process was suspected at the end, or no
+/// detector existed to report crashes.
 fn never_accurate(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {
     let crashed = fault_log.crashed();
     if scenario.detector == DetectorChoice::None && !crashed.is_empty() {
         return Some("there is no detector to notice crashes".to_owned());
     }
-    // A run that was over before a suspicion ended was not hindered by it.
+    // A suspicion that was planned to end breaks nothing, even if the run was over before it ended.
     if scenario.faults.suspect.iter().all(|suspect| suspect.window.until.is_some()) {
         return None;
     }
@@ -173,7 +175,7 @@ fn wrong_clock(process: ProcessId) -> String {
     format!("the clock of {process} is not right")
 }
 
-/// More have failed than the algorithm was to bear.
+/// Returns a description if more processes have failed than the algorithm was configured to tolerate.
 fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
     let tolerates = scenario.tolerates.unwrap_or(0);
     (failed > tolerates).then(|| {
@@ -182,12 +184,12 @@ fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
     })
 }
 
-/// A traitor in words.
+/// Describes a traitor in words.
 pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
     format!("{process} is a traitor ({strategy})")
 }
 
-/// What an algorithm's user would expect of a property that it does not promise.
+/// The note for a property that the algorithm does not promise.
 pub(crate) fn not_promised(property: Property) -> String {
     format!("not promised by this algorithm; `--watch {property}` judges it all the same")
 }
@@ -197,7 +199,7 @@ impl FaultLog {
         self.fault_events.iter().find(|(_, fault)| wanted(fault))
     }
 
-    /// What took too long on a real machine.
+    /// Describes the first event that was late on a real machine.
     fn delay(&self) -> Option<String> {
         self.late.map(|(time, from, to, took)| {
             if from == to {
@@ -226,8 +228,8 @@ impl FaultLog {
         }
     }
 
-    /// Why bounds, known or not, do not hold in the end. A clock that runs wrong at a steady rate has one; a process
-    /// that is still too slow may fall behind without end.
+    /// Returns why bounds, known or unknown, do not hold in the end. A clock with a wrong but steady rate still has a
+    /// bound. A process that is still too slow may fall behind without limit.
     fn never_settled(&self, scenario: &Scenario) -> Option<String> {
         let mut unsettled = BTreeMap::new();
         for (time, fault) in &self.fault_events {
@@ -248,10 +250,10 @@ impl FaultLog {
         })
     }
 
-    /// Voters that were down at the end, if the others are no quorum.
+    /// Names the voters that were down at the end, if the remaining voters contain no quorum.
     fn without_quorum(&self, scenario: &Scenario) -> Option<String> {
         let n = scenario.processes;
-        // A run that was over before a process came back was not hindered by that.
+        // A planned recovery counts, even if the run was over before it happened.
         let returns = |process: ProcessId, crashed: Time| {
             let recoveries = scenario.faults.recover.iter();
             let mut own = recoveries.filter(|it| {
@@ -274,14 +276,14 @@ impl FaultLog {
         (!is_up).then(|| format!("at the end {} were down", name_all(&down)))
     }
 
-    /// Everybody who has crashed at any time.
+    /// Every process that crashed at any time in the run.
     fn crashed(&self) -> ProcessSet {
         let crashes =
             self.fault_events.iter().filter(|(_, fault)| matches!(fault, FaultEvent::Crash(_)));
         crashes.map(|(_, fault)| fault.victim()).collect()
     }
 
-    /// When the process last crashed, if it is still down.
+    /// Time of the last crash of the process, if it is still down.
     pub fn down_since(&self, process: ProcessId) -> Option<Time> {
         self.fault_events.iter().rev().find_map(|(time, fault)| match fault {
             FaultEvent::Crash(victim) if *victim == process => Some(Some(*time)),

@@ -1,28 +1,29 @@
-//! Who believes whom to have crashed, beside who has.
+//! Beliefs of each process about crashes of the others, compared with the crashes that happened.
 
 use quorate_core::{Belief, ProcessId, ProcessSet};
 
 use crate::plan::Memory;
 
-/// The beliefs of all processes of a world.
+/// Beliefs of all processes of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Beliefs {
     suspects: Vec<ProcessSet>,
     down: ProcessSet,
-    /// Those who are up and believe something that is not so.
+    /// Live processes with at least one wrong belief.
     wrong: ProcessSet,
-    /// Traitors: neither what they believe nor what is believed of them tells anything.
+    /// Traitors. Neither their beliefs nor beliefs about them are judged.
     exempt: ProcessSet,
 }
 
 impl Beliefs {
-    /// Everybody believes that all are up, and they are.
+    /// Initial state: every process is up, and every process believes so.
     pub(crate) fn new(n: usize, exempt: ProcessSet) -> Self {
         let suspects = vec![ProcessSet::new(); n];
         Self { suspects, down: ProcessSet::new(), wrong: ProcessSet::new(), exempt }
     }
 
-    /// Tells whether the observer believed something else before: one that is back repeats what it believes.
+    /// Returns whether the observer's belief has changed. A process
+    /// that has recovered repeats its beliefs, which changes nothing.
     pub(crate) fn update(&mut self, observer: ProcessId, belief: Belief) -> bool {
         let suspects = &mut self.suspects[observer.index()];
         let changed = match belief {
@@ -54,7 +55,7 @@ impl Beliefs {
         self.wrong.is_empty()
     }
 
-    /// Those who are up, and whose belief about this process is not so.
+    /// Live observers that believe wrongly about this process.
     pub(crate) fn mistaken_about(&self, process: ProcessId) -> impl Iterator<Item = ProcessId> {
         let down = self.is_down(process);
         self.observers().filter(move |observer| {
@@ -62,12 +63,12 @@ impl Beliefs {
         })
     }
 
-    /// Those whose beliefs count.
+    /// Processes whose beliefs are judged.
     pub(crate) fn observers(&self) -> impl Iterator<Item = ProcessId> {
         ProcessId::all(self.suspects.len()).filter(|process| self.is_correct_process(*process))
     }
 
-    /// Whether it is up, and no traitor.
+    /// Whether the process is up and not a traitor.
     pub(crate) fn is_correct_process(&self, process: ProcessId) -> bool {
         !self.down.contains(process) && !self.exempt.contains(process)
     }

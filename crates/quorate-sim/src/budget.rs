@@ -1,4 +1,4 @@
-//! How much memory a run may take, and whether it fits: said before the memory is full.
+//! Memory budget of a run. A run that cannot fit is refused before it fills the memory.
 
 use quorate_core::Process;
 
@@ -6,7 +6,7 @@ use crate::run::RunError;
 use crate::scenario::Scenario;
 use crate::world::World;
 
-/// A number of bytes, for people.
+/// A number of bytes that prints with a unit, such as `1.5 GiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
@@ -20,23 +20,23 @@ impl std::fmt::Display for Bytes {
     }
 }
 
-/// What one process and one message under way take.
+/// Size of one process and of one message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryFootprint {
-    /// The bytes of a process.
+    /// Size of a process in bytes.
     process: usize,
-    /// The bytes of a message in the queue.
+    /// Size of a queued message in bytes.
     message: usize,
 }
 
 impl MemoryFootprint {
-    /// The weight of such processes and their messages.
+    /// Footprint of processes of type `P` and of their messages.
     pub const fn of<P: Process>() -> Self {
         Self { process: size_of::<P>(), message: World::<P, (), ()>::bytes_per_event() }
     }
 }
 
-/// The memory that a run may take.
+/// Memory limit of a run, and the size of the parts that count against it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     bytes: u64,
@@ -45,15 +45,16 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// So many bytes. A message under way takes its place in the queue, with the room by which buffers grow
-    /// ahead of need, and the place where its link remembers the last arrival.
+    /// Creates a budget of `bytes`. A message in flight takes one queue item. The size is doubled because buffers grow
+    /// ahead of need. If links keep order, the link also stores its last arrival time.
     pub(crate) fn new(bytes: u64, footprint: MemoryFootprint, scenario: &Scenario) -> Self {
         let queued = 2 * footprint.message as u64;
         let link = if scenario.fifo && !scenario.delay.is_constant() { 8 } else { 0 };
         Self { bytes, per_process: footprint.process as u64, per_message: queued + link }
     }
 
-    /// The process itself, what its driver keeps for it, its users, its books and its monitors.
+    /// Fails if the processes do not fit. A process counts with its own size, 400 bytes for its driver, its users, its
+    /// counts and its monitors, and `extra_per_process`.
     pub(crate) fn check_processes(self, n: usize, extra_per_process: u64) -> Result<(), RunError> {
         let each = (self.per_process + 400).saturating_add(extra_per_process);
         let needed = (n as u64).saturating_mul(each);
@@ -67,7 +68,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Better to say that what is under way at once does not fit than to fill the memory with it first.
+    /// Fails if the messages that are in flight at the same time do not fit, before the run fills the memory with them.
     pub(crate) fn check_burst(self, messages: u64) -> Result<(), RunError> {
         if messages.saturating_mul(self.per_message) > self.bytes {
             return Err(self.too_many_messages(messages));

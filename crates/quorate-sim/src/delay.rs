@@ -1,4 +1,4 @@
-//! How long things take: the laws from which message delays and detection delays are drawn.
+//! Delay distributions of messages and of crash detection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,30 +8,30 @@ use quorate_core::Span;
 use crate::notation::{Link, NotationError, parse_span, serde_as_text};
 use crate::random::Random;
 
-/// A law of delays.
+/// A distribution that delays are drawn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Always the same: `constant:1ms`.
+    /// The same delay every time: `constant:1ms`.
     Constant(Span),
-    /// Evenly between two, both included: `uniform:1ms..3ms`.
+    /// Uniform between two bounds, both included: `uniform:1ms..3ms`.
     Uniform(Span, Span),
-    /// Exponential with this mean, and so without a bound: `exponential:1ms`.
+    /// Exponential with this mean, hence unbounded: `exponential:1ms`.
     Exponential(Span),
-    /// One after the other in the order of sending; the last one for all that follow: `list:1ms,5ms,2ms`.
+    /// Fixed delays in the order of sending. The last one repeats forever: `list:1ms,5ms,2ms`.
     List(Vec<Span>),
 }
 
-/// A law for one link or one pair: `0-1=constant:5ms`.
+/// The delay distribution of one link or one pair: `0-1=constant:5ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkDelay {
-    /// The link.
+    /// The link that the distribution is for.
     pub link: Link,
-    /// Its law.
+    /// The distribution that replaces the common one on this link.
     pub delay: Delay,
 }
 
 impl Delay {
-    /// The longest delay, if there is one.
+    /// The longest possible delay, or none if the distribution is unbounded.
     pub fn bound(&self) -> Option<Span> {
         match self {
             Self::Constant(delay) => Some(*delay),
@@ -41,7 +41,7 @@ impl Delay {
         }
     }
 
-    /// The shortest delay.
+    /// The shortest possible delay.
     pub fn least(&self) -> Span {
         match self {
             Self::Constant(delay) => *delay,
@@ -51,7 +51,7 @@ impl Delay {
         }
     }
 
-    /// The mean delay, the unit in which an algorithm's delays are reported.
+    /// The mean delay. Delays of algorithms are reported in this unit.
     pub fn mean(&self) -> Span {
         match self {
             Self::Constant(delay) | Self::Exponential(delay) => *delay,
@@ -63,13 +63,13 @@ impl Delay {
         }
     }
 
-    /// Whether all delays are equal, so that links keep their order of themselves.
+    /// Whether all delays are equal. Links then keep the order of messages without further work.
     pub fn is_constant(&self) -> bool {
         matches!(self, Self::Constant(_))
     }
 }
 
-/// Draws delays of one law, one after the other.
+/// Draws delays from one distribution, one after the other.
 #[derive(Clone, Debug)]
 pub struct DelaySampler {
     law: Delay,
@@ -77,17 +77,17 @@ pub struct DelaySampler {
 }
 
 impl DelaySampler {
-    /// From the beginning.
+    /// Creates a sampler that starts at the beginning of the distribution.
     pub fn new(law: Delay) -> Self {
         Self { law, drawn: 0 }
     }
 
-    /// The law.
+    /// The distribution that delays are drawn from.
     pub fn law(&self) -> &Delay {
         &self.law
     }
 
-    /// The next delay.
+    /// Draws the next delay.
     #[inline(always)]
     pub fn draw(&mut self, random: &mut Random) -> Span {
         match &self.law {

@@ -1,22 +1,22 @@
-//! How long it takes until a crash or a recovery is known, and how many messages a round has.
+//! Detection latency of crashes and recoveries, and messages per round.
 
 use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
 
 use crate::report::NoticeReport;
 
-/// Measures a detector.
+/// Measurements of a failure detector.
 #[derive(Clone, Debug)]
 pub(crate) struct Detection {
     round: Span,
     changes: Vec<Change>,
     false_suspicions: u64,
-    /// The round of the last counted message, and how many there were in it.
+    /// Number of the round of the last counted message, and the number of messages counted in that round.
     current: (u64, u64),
     most: u64,
     total: u64,
 }
 
-/// A crash or a recovery, and who noticed.
+/// A crash or a recovery, and the observers that have noticed it.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) process: ProcessId,
@@ -43,8 +43,9 @@ impl Detection {
         });
     }
 
-    /// A belief counts for the last change that it tells of, once for each observer. To suspect one that is up, though
-    /// one never heard of a crash or has heard of it already, is false; to trust it again is no news.
+    /// Attributes a belief to the last change of the same kind (crash or recovery) of that process, once for each
+    /// observer. Suspecting a live process is a false suspicion if it never crashed, or if the observer has already
+    /// noticed its last crash. Trusting a process again without a matching recovery is not counted.
     pub(crate) fn belief_changed(
         &mut self,
         observer: ProcessId,
@@ -65,7 +66,7 @@ impl Detection {
                     after: (time - change.time).0,
                     rounds: round(time) - round(change.time),
                 };
-                // One that had wrongly trusted a crashed process knows only now.
+                // An observer that wrongly trusted the crashed process in the meantime notices the crash only now.
                 if change.noticed.insert(observer) || crash {
                     change.first.get_or_insert(notice);
                     change.last = Some(notice);
@@ -76,7 +77,7 @@ impl Detection {
         }
     }
 
-    /// A message that is counted by the round.
+    /// Counts a message of the kind that is counted by round.
     pub(crate) fn sent(&mut self, time: Time) {
         let round = time.0 / self.round.0;
         if round != self.current.0 {
@@ -95,7 +96,7 @@ impl Detection {
         self.false_suspicions
     }
 
-    /// Messages in all, and the most in any round.
+    /// Total number of counted messages, and the maximum in any round.
     pub(crate) fn counted(&self) -> (u64, u64) {
         (self.total, self.most)
     }

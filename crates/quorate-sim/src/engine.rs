@@ -1,4 +1,4 @@
-//! What a world does for its processes: carries out their effects and keeps what is still to happen.
+//! The engine of a world: applies the effects of processes and holds the pending events.
 
 use quorate_core::{
     Belief, Effect, Effects, Message, Process, ProcessId, ProcessSet, Recipients, Span, Time,
@@ -17,7 +17,7 @@ use crate::traitor::Treatment;
 use crate::user::{Agenda, User};
 use crate::world::Limits;
 
-/// Everything but the processes themselves.
+/// Everything in a world except the processes themselves.
 pub(crate) struct Engine<P: Process, U, O> {
     pub(crate) n: usize,
     pub(crate) now: Time,
@@ -28,44 +28,44 @@ pub(crate) struct Engine<P: Process, U, O> {
     pub(crate) scheduled: Slab<ScheduledEvent<P>>,
     pub(crate) network: Network,
     pub(crate) oracle: Option<Oracle>,
-    /// Whether handling a message may take time at some process.
+    /// Whether handling a message may take time at any process.
     pub(crate) handling_takes_time: bool,
     pub(crate) handling: Span,
     pub(crate) traitor_random: Random,
     pub(crate) round: Option<Round>,
     pub(crate) agenda: Agenda<P::Command>,
     pub(crate) limits: Limits,
-    /// Where events come from outside, what is to happen and what is under way waits here.
+    /// Queues of an externally driven world: scheduled events by process, messages by link. None in a simulation.
     pub(crate) external: Option<Box<ExternalQueues<P>>>,
     pub(crate) user: U,
     pub(crate) observer: O,
 }
 
-/// The end of the current round, and who wants to know.
+/// Synchronous rounds, and the processes that await the end of the current one.
 pub(crate) struct Round {
     pub(crate) length: Span,
     pub(crate) awaited_by: ProcessSet,
-    /// The number of the last one that is over.
+    /// Number of the last round that has ended.
     pub(crate) last_ended: u64,
 }
 
-/// Who is up and waits for the end of the round.
+/// Live processes that await the end of the round.
 pub(crate) fn awaiting(round: Option<&Round>, up: &[bool]) -> ProcessSet {
     let awaited = round.into_iter().flat_map(|round| &round.awaited_by);
     awaited.filter(|process| up[process.index()]).collect()
 }
 
-/// What waits in the queue: a message, or a place among the errands.
+/// A queued item: a message, or the slot of a scheduled event in `Engine::scheduled`.
 #[derive(Debug)]
 pub(crate) enum Item<M> {
     Message(M),
     Scheduled(u32),
 }
 
-/// Whatever is rarer than a message and may be larger.
+/// An event that is rarer than a message and may be larger. Such events live in a slab, which keeps queued items small.
 #[derive(Debug)]
 pub(crate) enum ScheduledEvent<P: Process> {
-    /// A message whose receiver has spent the time it takes to handle it.
+    /// A message whose receiver has spent the handling time.
     Handled(Envelope<P::Message>),
     Timer {
         process: ProcessId,
@@ -83,24 +83,25 @@ pub(crate) enum ScheduledEvent<P: Process> {
     Fault(FaultEvent),
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Debug)]
 pub(crate) struct Envelope<M> {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
-    /// What the observer wrote on it.
+    /// The tag that the observer attached to the message.
     pub(crate) tag: u32,
     pub(crate) message: M,
 }
 
-/// What a user asks of a process.
+/// A command that a user gives to a process.
 #[derive(Debug)]
 pub(crate) struct PendingCommand<C> {
     pub(crate) process: ProcessId,
     pub(crate) command: C,
-    /// The event that made the user ask.
+    /// The event that caused the user to give the command.
     pub(crate) because_of: Option<u64>,
-    /// Asked of this incarnation of the process only; of any, if it was planned from the start.
+    /// The incarnation of the process that the command is for. None if
+    /// it was planned from the start: then it is for any incarnation.
     pub(crate) incarnation: Option<u32>,
 }
 
@@ -127,7 +128,7 @@ where
         self.enqueue(time, ScheduledEvent::Belief { observer, belief, because_of, epoch });
     }
 
-    /// Why a message that has come this far is not handled, if it is not.
+    /// Returns why a message that reached its receiver is not handled, or none if it is handled.
     #[inline(always)]
     pub(crate) fn drop_reason(
         &mut self,
@@ -145,7 +146,7 @@ where
         (omits > 0.0 && self.network.draw_omission(omits)).then_some(Loss::ReceiveOmission)
     }
 
-    /// Does what a process wants, in order; tells whether it crashed on the way.
+    /// Applies the effects of a process in order. Returns whether the process crashed while it sent a multicast.
     #[inline(always)]
     pub(crate) fn apply_effects(
         &mut self,
@@ -153,7 +154,7 @@ where
         at: Moment,
         effects: &mut Effects<P>,
     ) -> bool {
-        // Every other message is taken note of and no more.
+        // About every second message causes no effects.
         if effects.is_empty() {
             return false;
         }
@@ -195,7 +196,7 @@ where
         false
     }
 
-    /// What the users want in answer to an output; it is always the same process they turn to.
+    /// Schedules the commands that users give in response to an output. They are always for the process of the output.
     fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
         while let Some((process, after, command)) = self.agenda.pop() {
             let incarnation = Some(node.incarnation);
@@ -205,7 +206,7 @@ where
         }
     }
 
-    /// Whether what is under way takes all the memory there is for it.
+    /// Whether queued items and the link state exceed the memory limit.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() + self.network.weight() > self.limits.queued
@@ -220,7 +221,7 @@ where
         self.queue.push(time.0, Label::default(), Item::Scheduled(slot));
     }
 
-    /// Sends to each recipient in ascending order; tells whether the sender crashed on the way.
+    /// Sends to each recipient in ascending order. Returns whether the sender crashed while doing so.
     fn multicast(
         &mut self,
         node: &Node<P>,
@@ -230,7 +231,7 @@ where
     ) -> bool {
         let sends_left = node.crash_after_sends();
         let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
-        // One loop for both, as all that sending is would be compiled into each.
+        // One loop for both cases: the inlined code of `send` would otherwise be compiled twice.
         for to in to.among(self.n, at.process).take(most) {
             self.send(node, at, to, message.clone());
         }
@@ -269,13 +270,13 @@ where
         }
     }
 
-    /// A message that its sender never lets go.
+    /// Counts a message that its sender suppresses. It never reaches a link.
     fn suppress(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
         self.messages += 1;
         self.observer.send(at, self.messages, to, message, Departure::Lost(why));
     }
 
-    /// Sends a message that is not sent in the usual way: not to have all of that compiled again.
+    /// Dispatches a message off the hot path. Not inlined, so that the code of `dispatch` is not duplicated.
     #[inline(never)]
     fn dispatch_cold(&mut self, at: Moment, to: ProcessId, message: P::Message) {
         self.dispatch(at, to, message);

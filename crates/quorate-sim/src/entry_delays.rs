@@ -1,39 +1,39 @@
-//! The two delays by which mutual exclusion algorithms are compared: how long it takes into a free
-//! section, and how long from one holder to the next.
+//! The two delays by which mutual exclusion algorithms are compared: the delay to enter a free section, and the delay
+//! from the exit of one holder to the entry of the next.
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
 use crate::monitor::MutexEvent;
 use crate::observer::Moment;
 
-/// Measures both delays of a run.
+/// Measures the two delays of a run.
 #[derive(Clone, Debug, Default)]
 pub struct EntryDelays {
     inside: ProcessSet,
     waiting: ProcessSet,
-    /// A request that found the section free and nobody waiting.
+    /// A request made while the section was free and no process was waiting.
     uncontended: Option<(ProcessId, Time)>,
-    /// The last exit, if somebody was waiting then.
+    /// Time of the last exit, if a process was waiting then.
     last_contended_exit: Option<Time>,
     client: SpanSummary,
     synchronisation: SpanSummary,
 }
 
-/// Some spans in a nutshell.
+/// Count, sum and extremes of a series of spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpanSummary {
-    /// How many there were.
+    /// Number of spans added.
     pub count: u64,
-    /// Their sum.
+    /// Sum of all spans, in nanoseconds.
     pub total: u128,
-    /// The shortest.
+    /// The shortest span; zero if there are none.
     pub min: Span,
-    /// The longest.
+    /// The longest span; zero if there are none.
     pub max: Span,
 }
 
 impl SpanSummary {
-    /// One more.
+    /// Adds one span to the series.
     pub fn add(&mut self, span: Span) {
         self.min = if self.count == 0 { span } else { self.min.min(span) };
         self.max = self.max.max(span);
@@ -41,7 +41,7 @@ impl SpanSummary {
         self.total += u128::from(span.0);
     }
 
-    /// Their mean in units of `unit`; none if there were none.
+    /// The mean in units of `unit`; none if no span was added or the unit is zero.
     pub fn mean_in(&self, unit: Span) -> Option<f64> {
         (self.count > 0 && unit > Span::ZERO)
             .then(|| self.total as f64 / self.count as f64 / unit.0 as f64)
@@ -49,7 +49,7 @@ impl SpanSummary {
 }
 
 impl EntryDelays {
-    /// Sees something of a process.
+    /// Updates the measurement with an event of a process.
     pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         match event {
             MutexEvent::Requested => {
@@ -85,12 +85,12 @@ impl EntryDelays {
         }
     }
 
-    /// From request to entry with the section free and nobody else waiting.
+    /// Delays from request to entry with the section free and no other process waiting.
     pub fn client(&self) -> SpanSummary {
         self.client
     }
 
-    /// From an exit with somebody waiting to the next entry.
+    /// Delays from an exit, with a process waiting, to the next entry.
     pub fn synchronisation(&self) -> SpanSummary {
         self.synchronisation
     }

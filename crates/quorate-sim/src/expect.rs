@@ -1,4 +1,4 @@
-//! What a scenario expects of its run, and how the run compares.
+//! Expectations that a scenario states about its run, and their comparison with the report.
 
 use std::collections::BTreeMap;
 
@@ -9,70 +9,70 @@ use crate::local_clock::LocalClock;
 use crate::monitor::Status;
 use crate::report::{AdjustedClock, Report, Verdict};
 
-/// Expectations; what is not said is not expected either way.
+/// Expected results of a run. Fields that are absent are not compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Expect {
-    /// The verdict.
+    /// Expected verdict of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// How many entries there are.
+    /// Number of entries into the critical section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u64>,
-    /// Who enters, in order.
+    /// The processes that enter, in order of entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<u32>>,
-    /// How many messages the algorithm sends.
+    /// Number of messages that the algorithm sends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// Who still waits at the end.
+    /// The processes that still wait at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Vec<u32>>,
-    /// How often anybody delivers a multicast.
+    /// Number of multicast deliveries, summed over all processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<u64>,
-    /// The leaders that live processes name in the end: one if they agree.
+    /// The leaders that live processes name at the end: a single one if they agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaders: Option<Vec<u32>>,
-    /// How many bytes the algorithm's messages have.
+    /// Total size of the algorithm's messages in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// What each process decides, in words: `attack`, `4 3 - 1` for a vector, `-` for nothing.
+    /// The decision of each process as text: `attack`, `4 3 - 1` for a vector, `-` for no decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<String>>,
-    /// The most rounds that a detector takes until everybody knows of a crash or a recovery.
+    /// Maximum number of rounds that a detector takes until every process knows of a crash or a recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection_rounds: Option<u64>,
-    /// How often a detector suspects one that is up.
+    /// Number of times that a detector suspects a live process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_suspicions: Option<u64>,
-    /// By how much corrected clocks are ahead of the true time when they are last set: `1:-20us`.
+    /// Offset of each corrected clock from the true time when it was last set: `1:-20us`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<LocalClock>>,
-    /// How often a clock cannot be set.
+    /// Number of times that a clock could not be set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<u64>,
-    /// The assumptions that the run breaks.
+    /// Identifiers of the assumptions that the run breaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_assumptions: Option<Vec<String>>,
-    /// What becomes of properties: `ME1 = "holds"`.
+    /// Expected status of properties: `ME1 = "holds"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, Status>,
-    /// How many messages each process sends, from process 0 on.
+    /// Number of messages that each process sends, starting with process 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sends: Option<Vec<u64>>,
-    /// How many messages of single kinds there are: `REPLY = 8`.
+    /// Number of messages of single kinds: `REPLY = 8`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub by_kind: BTreeMap<String, u64>,
 }
 
 impl Expect {
-    /// What the report says, as expectations.
+    /// Turns a report into expectations that it meets.
     pub fn from_report(report: &Report) -> Self {
         let properties =
             report.properties.iter().map(|property| (property.id.to_owned(), property.status));
         let own = report.messages.by_kind.0.iter();
-        // A detector's messages are not the algorithm's.
+        // Messages of a detector do not count as the algorithm's.
         let lower_layers =
             report.layers.iter().filter(|(layer, _)| **layer != Layer::Detector.name());
         let below = lower_layers.flat_map(|(_, messages)| messages.by_kind.0.iter());
@@ -100,7 +100,7 @@ impl Expect {
         }
     }
 
-    /// Every way in which the run differs from what was expected, a sentence each.
+    /// Lists every difference between the run and the expectations, one sentence each.
     pub fn differences(&self, report: &Report) -> Vec<String> {
         let mut all = Vec::new();
         compare(&mut all, "verdict", self.verdict.as_ref(), &report.verdict);

@@ -1,8 +1,8 @@
-//! What waits while a world is driven from outside: errands for each process, messages on each link.
+//! Queues of an externally driven world: scheduled events of each process, and messages on each link.
 //!
-//! Two worlds that are told the same of a process plan the same errands for it at the same times and number its messages
-//! alike. So a world that runs one process over sockets and one that follows all of them agree without speaking of what
-//! a timer or a command is.
+//! Two worlds that receive the same inputs for a process schedule the same events for it at the same times, and number
+//! its messages alike. So a world that runs one process over sockets and a world that follows all processes stay in
+//! agreement. They never need to exchange the contents of a timer or a command.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,31 +16,31 @@ use crate::user::Agenda;
 
 pub(crate) struct ExternalQueues<P: Process> {
     pub(crate) wire: Wire<P::Message>,
-    /// What takes longer than this is late.
+    /// Maximum time that a message or a scheduled event may take before it counts as late.
     pub(crate) bound: Span,
-    /// What each process is to do, by time and by when it was planned, and where that is kept: maps of the errands
-    /// themselves would be compiled for every algorithm.
+    /// Slots of the pending events of each process in `scheduled`, ordered by due time and then by planning order. The
+    /// maps hold slots instead of events, because maps of events would be compiled for every algorithm.
     due: Vec<BTreeMap<(Time, u64), u32>>,
     scheduled: Slab<ScheduledEvent<P>>,
     planned: u64,
     pub(crate) links: LinkQueues,
-    /// The messages that wait on links.
+    /// Contents of the messages that wait on links.
     pub(crate) envelopes: Slab<Envelope<P::Message>>,
-    /// How often each process has come back without memory.
+    /// Number of times that each process has restarted without memory.
     pub(crate) incarnations: Vec<u32>,
-    /// The one process that really runs here; none where all are followed.
+    /// The only process that runs in this world. None in a world that follows all processes.
     pub(crate) me: Option<ProcessId>,
-    /// What the oracle will tell whom.
+    /// Pending notifications of the oracle, by due time and planning order.
     pub(crate) notifications: BTreeMap<(Time, u64), DetectorNotification>,
-    /// What is to befall the world.
+    /// Faults that are still to be handed to the driver.
     pub(crate) fault_events: Vec<(Time, FaultEvent)>,
-    /// What users ask of each process from its start on.
+    /// Commands that users give to each process from its start on.
     pub(crate) initial_commands: Agenda<P::Command>,
-    /// What has been sent since this was last asked for.
+    /// Messages sent since the last call of `take_sent`.
     pub(crate) sent: Vec<OutgoingMessage>,
 }
 
-/// What the oracle will tell.
+/// A notification that the oracle is to deliver to an observer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DetectorNotification {
     pub(crate) observer: ProcessId,
@@ -49,34 +49,34 @@ pub(crate) struct DetectorNotification {
     pub(crate) epoch: u32,
 }
 
-/// The links between processes.
 pub(crate) type LinkQueues = BTreeMap<(ProcessId, ProcessId), LinkQueue>;
 
-/// The messages from one process to another that have not arrived.
+/// The messages from one process to another that have not arrived yet.
 #[derive(Debug, Default)]
 pub(crate) struct LinkQueue {
-    /// The number of the last one, counted from 1 in each life of the sender.
+    /// Number of the last message, counted from 1 in each incarnation of the sender.
     last: u64,
     pub(crate) waiting: VecDeque<InFlightMessage>,
 }
 
-/// A message under way.
+/// A message in flight on a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlightMessage {
-    /// Which life of the sender has sent it, and as which of its messages to this receiver.
+    /// Incarnation of the sender, and the sequence number among its messages to this receiver.
     pub(crate) number: (u32, u64),
-    /// Where its contents are kept.
+    /// Slot of its contents in `ExternalQueues::envelopes`.
     pub(crate) envelope: u32,
     pub(crate) sent: Time,
 }
 
-/// Takes what is under way to those who are down off its links.
+/// Removes from the links all messages to processes that are down.
 pub(crate) fn take_undeliverable(links: &mut LinkQueues, up: &[bool]) -> Vec<InFlightMessage> {
     let links = links.iter_mut().filter(|((_, to), _)| !up[to.index()]);
     links.flat_map(|(_, link)| link.waiting.drain(..)).collect()
 }
 
-/// Takes what nobody will send again off its links: its sender is down, or has come back without memory.
+/// Removes from the links all messages that will never be sent
+/// (again): their sender is down, or has restarted without memory.
 pub(crate) fn take_unsent(
     links: &mut LinkQueues,
     up: &[bool],
@@ -93,14 +93,14 @@ pub(crate) fn take_unsent(
     lost
 }
 
-/// Takes what the user of a process asks from its start on.
+/// Removes and returns the commands that the user of a process gives from its start on.
 pub(crate) fn take_own_commands<C>(commands: &mut Agenda<C>, process: ProcessId) -> Agenda<C> {
     commands.extract_if(.., |(owner, ..)| *owner == process).collect()
 }
 
-/// Whether a message is under way between processes that are up.
+/// Whether a message is in flight between live processes.
 pub(crate) fn in_flight(links: &LinkQueues, up: &[bool], incarnations: &[u32]) -> bool {
-    // What a life has sent that is over may arrive or not.
+    // Messages of an earlier incarnation of the sender do not count: they may or may not arrive.
     links.iter().any(|((from, to), link)| {
         let incarnation = incarnations[from.index()];
         let sent = link.waiting.iter().any(|waiting| waiting.number.0 == incarnation);
@@ -108,13 +108,13 @@ pub(crate) fn in_flight(links: &LinkQueues, up: &[bool], incarnations: &[u32]) -
     })
 }
 
-/// The process counts its messages anew.
+/// Restarts the message numbers of a process on all its links.
 fn restart_numbering(links: &mut LinkQueues, process: ProcessId) {
     let own = links.iter_mut().filter(|((from, _), _)| *from == process);
     own.for_each(|(_, link)| link.last = 0);
 }
 
-/// The number of the next message on a link.
+/// Allocates the number of the next message on a link.
 fn next_number(
     links: &mut LinkQueues,
     link: (ProcessId, ProcessId),
@@ -161,7 +161,7 @@ impl<P: Process> ExternalQueues<P> {
         self.due[process.index()].insert((time, self.planned), slot);
     }
 
-    /// A message leaves: to oneself at once, to others on their links.
+    /// Sends a message. A message to the sender itself is due immediately; other messages are appended to their link.
     pub(crate) fn send(&mut self, now: Time, envelope: Envelope<P::Message>) {
         let (from, to) = (envelope.from, envelope.to);
         if from == to {
@@ -184,13 +184,13 @@ impl<P: Process> ExternalQueues<P> {
         }
     }
 
-    /// The process comes back without memory and counts its messages anew.
+    /// Starts a new incarnation of a process that has lost its memory. Its message numbers restart.
     pub(crate) fn begin_incarnation(&mut self, process: ProcessId) {
         self.incarnations[process.index()] += 1;
         restart_numbering(&mut self.links, process);
     }
 
-    /// When the next errand of a process is due.
+    /// The next scheduled event of a process, and when it is due.
     pub(crate) fn next(&self, process: ProcessId) -> Option<(Time, &ScheduledEvent<P>)> {
         let (&(time, _), &slot) = self.due[process.index()].first_key_value()?;
         Some((time, self.scheduled.get(slot)))

@@ -1,9 +1,10 @@
-//! A world that is told what happens, in place of deciding it: the way to run processes over sockets and judge them here.
+//! A world whose inputs come from outside, for running processes over sockets and judging the run here.
 //!
-//! The same world stands in two places. Where a process really runs, it is told what arrives and what is due, and says
-//! what to send. Where all processes are followed, it is told the same of each of them, in an order that their vector
-//! clocks allow, and feeds the users, the monitors and the trace as a simulation does. Nothing here depends on the
-//! algorithm: messages are bytes, and errands (timers and commands) are known by their order alone.
+//! The same world is used in two roles. A world that runs one process receives its incoming messages and due events,
+//! and returns the messages to send. A world that follows all processes receives the same inputs for each of them, in
+//! an order that is consistent with their vector clocks. It feeds the users, the monitors and the trace like a
+//! simulation does. Nothing here depends on the algorithm: messages are bytes, and scheduled events (timers and
+//! commands) are identified by their order alone.
 
 use quorate_core::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
@@ -17,74 +18,76 @@ use crate::plan::{FaultEvent, Memory};
 use crate::user::User;
 use crate::world::{Ending, Limits, World};
 
-/// Drives a world from outside until it has an end.
+/// Drives a world from outside until the run ends.
 pub trait Driver {
-    /// Does it.
+    /// Drives the world to its end and returns why the run ended.
     fn drive(&mut self, world: &mut dyn ExternallyDriven) -> Ending;
 }
 
-/// How messages become bytes and bytes messages.
+/// Functions that encode and decode messages.
 #[derive(Debug)]
 pub struct Wire<M> {
-    /// A message as bytes.
+    /// Encodes a message as bytes.
     pub encode: fn(&M) -> Vec<u8>,
-    /// Bytes as a message, if they are one.
+    /// Decodes a message; none if the bytes are not a valid message.
     pub decode: fn(&[u8]) -> Option<M>,
 }
 
-/// A message that leaves the process that runs here.
+/// A message that the process running in this world sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingMessage {
-    /// To whom.
+    /// The receiver of the message.
     pub to: ProcessId,
-    /// Which life of its sender has sent it, and as which of its messages to this receiver.
+    /// Incarnation of the sender, and the sequence number among its messages to this receiver.
     pub number: (u32, u64),
-    /// What.
+    /// The message as encoded bytes.
     pub bytes: Vec<u8>,
 }
 
-/// A message is said to have arrived that was not under way.
+/// A message was reported as delivered that was not in flight, or whose contents differ.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("message {number:?} from {from} to {to} arrived, and was not sent or not like this")]
 pub struct Misdelivery {
-    /// Its sender.
+    /// The sender that was reported.
     pub from: ProcessId,
-    /// Its receiver.
+    /// The receiver that was reported.
     pub to: ProcessId,
-    /// Which it was.
+    /// Incarnation of the sender and sequence number of the message.
     pub number: (u32, u64),
 }
 
-/// A world told from outside what happens to its processes. Times are those of the events.
+/// A world whose processes receive their inputs from outside. Each `now` is the time of the event.
 pub trait ExternallyDriven {
-    /// How many processes there are.
+    /// Number of processes in the world.
     fn processes(&self) -> usize;
 
-    /// When to stop.
+    /// Limits at which the driver stops the run.
     fn limits(&self) -> Limits;
 
-    /// Only this process runs here; what others send is not kept.
+    /// Declares that only this process runs in this world. Its messages
+    /// are then encoded for sending, and none are kept on links.
     fn run_only(&mut self, me: ProcessId);
 
-    /// What is to befall the world; asked once.
+    /// Removes and returns the planned faults with their times. To be called once.
     fn take_fault_events(&mut self) -> Vec<(Time, FaultEvent)>;
 
-    /// A process starts, and what its user plans is planned. All start at time zero.
+    /// Starts a process and schedules its user's planned commands. All processes start at time zero.
     fn start(&mut self, process: ProcessId);
 
-    /// When the next errand of a process is due.
+    /// Time at which the next scheduled event of a process is due.
     fn next_scheduled(&mut self, process: ProcessId) -> Option<Time>;
 
-    /// A process does its next errand.
+    /// Runs the next scheduled event of a process.
     fn run_next_scheduled(&mut self, process: ProcessId, now: Time);
 
-    /// A message arrives at the process that runs here. Whether the bytes were a message.
+    /// Receives a message for the process that runs in this world. Returns whether the bytes were a valid message.
     fn receive(&mut self, from: ProcessId, to: ProcessId, bytes: &[u8], now: Time) -> bool;
 
-    /// What the process that runs here has sent since this was last asked.
+    /// Removes and returns the messages sent since the last call.
     fn take_sent(&mut self) -> Vec<OutgoingMessage>;
 
-    /// A message that was sent arrives. The bytes that arrived, if it was under way and they pass the check.
+    /// Delivers a message that was sent earlier and returns its bytes. Fails if it was not in flight, or if its bytes
+    /// do not pass the check.
     fn deliver(
         &mut self,
         from: ProcessId,
@@ -94,13 +97,13 @@ pub trait ExternallyDriven {
         now: Time,
     ) -> Result<Vec<u8>, Misdelivery>;
 
-    /// What the oracle is to tell whom now: observer, belief and the event that caused it.
+    /// Removes and returns the oracle's notifications that are due: observer, belief, and the event that caused it.
     fn take_due_notifications(&mut self, now: Time) -> Vec<(ProcessId, Belief, u64)>;
 
-    /// When the oracle has something to tell.
+    /// Time of the oracle's next notification.
     fn next_notification_time(&self) -> Option<Time>;
 
-    /// A process is told what its detector believes.
+    /// Notifies a process of a belief of its detector.
     fn deliver_suspicion(
         &mut self,
         observer: ProcessId,
@@ -109,35 +112,35 @@ pub trait ExternallyDriven {
         now: Time,
     );
 
-    /// Something befalls the world.
+    /// Injects a fault into the world.
     fn inject(&mut self, fault: FaultEvent, now: Time);
 
-    /// What becomes of a false suspicion: what to tell the observer, if anything.
+    /// Starts or ends a false suspicion. Returns the notification for the observer, if its belief changes.
     fn set_false_suspicion(
         &mut self,
         fault: &FaultEvent,
         now: Time,
     ) -> Option<(ProcessId, Belief, u64)>;
 
-    /// Who is up and waits for the end of a round.
+    /// Live processes that await the end of a round.
     fn awaits_round(&self) -> ProcessSet;
 
-    /// The number of the next round to end, and when it may.
+    /// Number of the next round to end, and the earliest time at which it may end.
     fn next_round(&self) -> (u64, Time);
 
-    /// A round is over for a process.
+    /// Ends a round for a process.
     fn end_round(&mut self, process: ProcessId, number: u64, now: Time);
 
-    /// Whether a process is up.
+    /// Whether the process is up.
     fn is_up(&self, process: ProcessId) -> bool;
 
-    /// Whether a message is under way between processes that are up.
+    /// Whether a message is in flight between live processes.
     fn in_flight(&self) -> bool;
 
-    /// Whether nobody wants anything any more.
+    /// Whether the users have nothing left to wait for.
     fn is_content(&mut self, now: Time) -> bool;
 
-    /// The run is over at this time: what never left is lost.
+    /// Ends the run at this time. Messages that never left their sender are lost.
     fn finish(&mut self, now: Time);
 }
 
@@ -147,7 +150,7 @@ where
     U: User<Command = P::Command, Output = P::Output>,
     O: Observer<P>,
 {
-    /// From now on what happens is told from outside. What takes longer than the bound is late.
+    /// Switches the world to inputs from outside. Messages and scheduled events that take longer than the bound are late.
     pub(crate) fn drive_externally(&mut self, wire: Wire<P::Message>, bound: Span) {
         let mut external = ExternalQueues::new(self.engine.n, wire, bound);
         while let Some((time, _, item)) = self.engine.queue.pop() {
@@ -163,7 +166,6 @@ where
         self.engine.external.as_mut().expect("a world that is driven has gone outside")
     }
 
-    /// These do not arrive.
     fn lose_all(&mut self, lost: Vec<InFlightMessage>, why: Loss) {
         for waiting in lost {
             let envelope = self.external().envelopes.remove(waiting.envelope);
@@ -183,14 +185,14 @@ where
         }
     }
 
-    /// What is under way to those who are down does not arrive.
+    /// Loses the messages in flight to processes that are down.
     fn drop_undeliverable(&mut self) {
         let up = self.up();
         let lost = take_undeliverable(&mut self.external().links, &up);
         self.lose_all(lost, Loss::Down);
     }
 
-    /// Forgets timers that do not run any longer, so that the next errand is one.
+    /// Removes stale timers from the front of the queue, so that the next scheduled event is current.
     fn skip_stale(&mut self, process: ProcessId) {
         let node = &self.nodes[process.index()];
         let external = self.engine.external.as_mut().expect("the world has gone outside");
@@ -258,7 +260,7 @@ where
     fn receive(&mut self, from: ProcessId, to: ProcessId, bytes: &[u8], now: Time) -> bool {
         let Some(message) = (self.external().wire.decode)(bytes) else { return false };
         self.engine.now = now;
-        // Whoever watches here has not seen it leave.
+        // The observer of this world has not seen the message being sent.
         let at = self.engine.moment(from);
         self.engine.messages += 1;
         let id = self.engine.messages;
@@ -290,7 +292,7 @@ where
                 return Err(Misdelivery { from, to, number });
             }
             if waiting.number < number {
-                // It was for a life of the receiver that is over.
+                // The message was for an earlier incarnation of the receiver.
                 self.lose(&envelope, Loss::Down);
                 continue;
             }

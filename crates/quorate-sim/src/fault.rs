@@ -1,5 +1,5 @@
-//! Faults as a user writes them, each in a notation of one line. [`crate::plan`] settles what is left
-//! to the seed.
+//! Faults in the notation of scenario files and flags, one line each. [`crate::plan`] draws everything that the
+//! notation leaves to the seed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,63 +13,63 @@ use crate::notation::{
 };
 use crate::traitor::Strategy;
 
-/// Everything that goes wrong in a run. The fields are the keys of a scenario's `[faults]` and, with
-/// dashes, the flags of the command line.
+/// All faults of a run. The fields are the keys of a scenario's
+/// `[faults]` table and, with dashes, the flags of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Faults {
-    /// A process stops: `2@1ms`.
+    /// Crashes of processes: `2@1ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crash: Vec<ProcessAt>,
-    /// A process stops after so many sends of its first multicast at or after the time: `2@1ms:3`.
+    /// Crashes after a number of sends of the first multicast at or after the time: `2@1ms:3`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crash_mid: Vec<CrashMid>,
-    /// A crashed process comes back, with its memory or without: `2@9ms`, `2@9ms:amnesia`.
+    /// Recoveries of crashed processes, with or without memory: `2@9ms`, `2@9ms:amnesia`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recover: Vec<Recover>,
-    /// A process fails to send what it should: `2@1ms..5ms:0.5`.
+    /// Send omissions of a process: `2@1ms..5ms:0.5`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omit_send: Vec<Omission>,
-    /// A process fails to receive what arrives: `2@1ms..5ms:0.5`.
+    /// Receive omissions of a process: `2@1ms..5ms:0.5`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omit_receive: Vec<Omission>,
-    /// Each message is lost with this probability.
+    /// Probability that a message is lost.
     #[serde(skip_serializing_if = "is_zero")]
     pub loss: f64,
-    /// The first message on a link at or after a time is lost: `0-1@2ms`.
+    /// Losses of the first message on a link at or after a time: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lose: Vec<LinkAt>,
-    /// Each message arrives twice with this probability.
+    /// Probability that a message arrives twice.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplication: f64,
-    /// The first message on a link at or after a time arrives twice: `0-1@2ms`.
+    /// Duplications of the first message on a link at or after a time: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub duplicate: Vec<LinkAt>,
-    /// Each message is overtaken with this probability, first-in first-out links or not.
+    /// Probability that a message is overtaken, even on a FIFO link.
     #[serde(skip_serializing_if = "is_zero")]
     pub reordering: f64,
-    /// The first message on a link at or after a time is overtaken: `0-1@2ms`.
+    /// Reorderings of the first message on a link at or after a time: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reorder: Vec<LinkAt>,
-    /// A process takes so long to handle each message: `2@1ms..9ms:5ms`.
+    /// Processes that need this long to handle each message: `2@1ms..9ms:5ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slow: Vec<Slow>,
-    /// A process does everything so many times faster than it should: `2@1ms:4`.
+    /// Processes that run faster than they should by a factor: `2@1ms:4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fast: Vec<Fast>,
-    /// A process's clock runs at this rate: `2@0:1.5`.
+    /// Processes whose clock runs at a wrong rate: `2@0:1.5`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clock: Vec<Clock>,
-    /// A link is dead, in both directions or, with `>`, in one: `0-1@2ms..9ms`, `0>1@2ms`.
+    /// Cut links, in both directions or, with `>`, in one: `0-1@2ms..9ms`, `0>1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
-    /// Groups that cannot reach each other, until healed: `0,1|2,3,4@2ms..9ms`.
+    /// Network partitions: groups that cannot reach each other until they heal: `0,1|2,3,4@2ms..9ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partition: Vec<Partition>,
-    /// The first process wrongly believes that the second has crashed: `0-3@2ms..9ms`.
+    /// False suspicions, in which the first process believes that the second has crashed: `0-3@2ms..9ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspect: Vec<Suspect>,
-    /// A process that does not follow the algorithm: `2:liar`.
+    /// Processes that do not follow the algorithm: `2:liar`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traitor: Vec<Traitor>,
 }
@@ -78,7 +78,7 @@ fn is_zero(rate: &f64) -> bool {
     *rate == 0.0
 }
 
-/// Declares a fault with its notation: a head, what stands between, and a tail.
+/// Declares a fault together with its notation: the expected form for error messages, the parser and the printer.
 macro_rules! notation {
     (
         $(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? }
@@ -110,11 +110,11 @@ macro_rules! notation {
 }
 
 notation! {
-    /// A process and a time: when it crashes, or when its user asks.
+    /// A process and a time: of its crash, or of a request of its user.
     ProcessAt {
-        /// Which.
+        /// The process, or any process that the seed selects.
         process: ProcessSelector,
-        /// When.
+        /// The time of the event.
         at: When,
     }
     expects "a process and a time, such as 2@1ms";
@@ -123,13 +123,13 @@ notation! {
 }
 
 notation! {
-    /// A process stops in the middle of a multicast.
+    /// A process that crashes in the middle of a multicast.
     CrashMid {
-        /// Which.
+        /// The process that crashes.
         process: ProcessSelector,
-        /// The first multicast at or after this time.
+        /// The crash happens in the first multicast at or after this time.
         at: When,
-        /// How many of its sends still leave.
+        /// Number of sends of that multicast that are still carried out.
         sends: u32,
     }
     expects "a process, a time and a number of sends, such as 2@1ms:3";
@@ -141,13 +141,13 @@ notation! {
 }
 
 notation! {
-    /// A crashed process comes back.
+    /// The recovery of a crashed process.
     Recover {
-        /// Which.
+        /// The process that recovers.
         process: ProcessSelector,
-        /// When.
+        /// The time of the recovery.
         at: When,
-        /// Whether it remembers what it knew.
+        /// Whether the process still has its state from before the crash.
         memory: bool,
     }
     expects "a process and a time, such as 2@9ms or 2@9ms:amnesia";
@@ -159,13 +159,13 @@ notation! {
 }
 
 notation! {
-    /// A process omits to send or to receive.
+    /// A process that omits to send or to receive messages.
     Omission {
-        /// Which.
+        /// The process with the omissions.
         process: ProcessSelector,
-        /// While.
+        /// The time window of the fault.
         window: Window,
-        /// How often; always if not said.
+        /// Probability of an omission; default: 1.
         rate: Rate,
     }
     expects "a process, a window and perhaps a probability, such as 2@1ms..5ms:0.5";
@@ -177,11 +177,11 @@ notation! {
 }
 
 notation! {
-    /// Something befalls the first message on a link at or after a time.
+    /// A fault of the first message on a link at or after a time.
     LinkAt {
-        /// Which link.
+        /// The link of the affected message.
         link: Link,
-        /// When.
+        /// The earliest time of the affected message.
         at: When,
     }
     expects "a link and a time, such as 0-1@2ms";
@@ -190,13 +190,13 @@ notation! {
 }
 
 notation! {
-    /// A process takes longer to handle messages than it should.
+    /// A process that takes longer to handle messages than it should.
     Slow {
-        /// Which.
+        /// The process that is slow.
         process: ProcessSelector,
-        /// While.
+        /// The time window of the fault.
         window: Window,
-        /// How long for each message.
+        /// Time needed to handle each message.
         handling: Span,
     }
     expects "a process, a window and a time per message, such as 2@1ms..9ms:5ms";
@@ -207,13 +207,13 @@ notation! {
 }
 
 notation! {
-    /// A process whose steps, stays and timers are quicker than they should be.
+    /// A process whose steps, stays in the critical section and timers are shorter than they should be.
     Fast {
-        /// Which.
+        /// The process that is fast.
         process: ProcessSelector,
-        /// While.
+        /// The time window of the fault.
         window: Window,
-        /// How many times.
+        /// Factor by which the process runs faster.
         factor: Factor,
     }
     expects "a process, a window and a factor, such as 2@1ms:4";
@@ -224,13 +224,13 @@ notation! {
 }
 
 notation! {
-    /// A process whose clock runs wrong from a time on.
+    /// A process whose clock runs at a wrong rate from a time on.
     Clock {
-        /// Whose.
+        /// The process with the wrong clock.
         process: ProcessSelector,
-        /// From when on.
+        /// The time from which on the rate is wrong.
         at: When,
-        /// Its seconds per second.
+        /// Seconds that the clock advances per second of true time.
         rate: Factor,
     }
     expects "a process, a time and a rate, such as 2@0:1.5";
@@ -241,13 +241,13 @@ notation! {
 }
 
 notation! {
-    /// A dead link.
+    /// A link that delivers nothing.
     Cut {
-        /// Between these, or from the first to the second.
+        /// The two ends of the link. For one direction, the first is the sender.
         link: Link,
-        /// Whether both directions are dead.
+        /// Whether both directions are cut.
         both_ways: bool,
-        /// While.
+        /// The time window of the fault.
         window: Window,
     }
     expects "a link and a window, such as 0-1@2ms..9ms, or 0>1@2ms for one direction";
@@ -259,11 +259,11 @@ notation! {
 }
 
 notation! {
-    /// Groups that cannot reach each other. Whoever is in no group forms one with the others left out.
+    /// Groups that cannot reach each other. All processes that are in no group form one more group.
     Partition {
-        /// The groups.
+        /// The groups, which are disjoint.
         groups: Vec<ProcessSet>,
-        /// While.
+        /// The time window of the fault.
         window: Window,
     }
     expects "groups and a window, such as 0,1|2,3,4@2ms..9ms";
@@ -274,11 +274,11 @@ notation! {
 }
 
 notation! {
-    /// A wrong belief.
+    /// A false suspicion of a live process.
     Suspect {
-        /// Who believes, and whom it wrongs.
+        /// The observer, and the live process that it suspects.
         pair: Link,
-        /// While.
+        /// The time window of the fault.
         window: Window,
     }
     expects "observer-victim and a window, such as 0-3@2ms..9ms";
@@ -291,9 +291,9 @@ notation! {
 notation! {
     /// A process that follows a strategy instead of the algorithm.
     Traitor {
-        /// Which.
+        /// The process that is a traitor.
         process: ProcessSelector,
-        /// What it does.
+        /// The strategy of the traitor.
         strategy: Strategy,
     }
     expects "a process and a strategy, such as 2:liar";

@@ -1,4 +1,4 @@
-//! Who follows whom: what each process last said of its leader, and who is up to be followed.
+//! Followers and leaders: the last election output of each process, and the processes that are up.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use quorate_core::{ProcessId, ProcessSet};
 
 use crate::plan::Memory;
 
-/// What n processes have last said of their leader.
+/// The last election output of each of n processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Followers {
     views: Vec<LeaderView>,
     down: ProcessSet,
-    /// Traitors, of whom nothing is expected.
+    /// Traitors, whose outputs are ignored.
     exempt: ProcessSet,
 }
 
-/// What a process has last said.
+/// The last election output of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaderView {
-    /// Nothing yet.
+    /// The process has produced no output yet.
     Unknown,
-    /// That it takes part in an election.
+    /// The process takes part in an election.
     Undecided,
-    /// Whom it follows.
+    /// The process follows this leader.
     Elected(Identifier),
 }
 
@@ -54,13 +54,13 @@ impl Followers {
         self.down.contains(process)
     }
 
-    /// What those have said that are up, traitors apart.
+    /// The views of live processes, except traitors.
     pub(crate) fn live(&self) -> impl Iterator<Item = (ProcessId, LeaderView)> + '_ {
         let all = ProcessId::all(self.views.len()).zip(self.views.iter().copied());
         all.filter(|(process, _)| !self.down.contains(*process) && !self.exempt.contains(*process))
     }
 
-    /// Whether any live process has heard of an election.
+    /// Whether any live process has learned of an election.
     pub(crate) fn has_begun(&self) -> bool {
         self.live().any(|(_, view)| view != LeaderView::Unknown)
     }
@@ -72,7 +72,7 @@ impl Followers {
         self.live().filter(leaderless).map(|(process, _)| process)
     }
 
-    /// Live processes whose leader is down, and that leader.
+    /// Live processes whose leader is down, with that leader.
     pub(crate) fn with_crashed_leader(&self) -> impl Iterator<Item = (ProcessId, Identifier)> + '_ {
         self.live().filter_map(|(process, view)| match view {
             LeaderView::Elected(leader) if self.down.contains(leader.process) => {
@@ -82,7 +82,7 @@ impl Followers {
         })
     }
 
-    /// The leaders that live processes name, and who names each.
+    /// The leaders that live processes name, with the followers of each.
     pub(crate) fn camps(&self) -> BTreeMap<ProcessId, (Identifier, Vec<ProcessId>)> {
         let mut camps: BTreeMap<ProcessId, (Identifier, Vec<ProcessId>)> = BTreeMap::new();
         for (process, view) in self.live() {
@@ -93,7 +93,7 @@ impl Followers {
         camps
     }
 
-    /// Whether nobody is waiting for an election to end, or for one to begin because the leader is gone.
+    /// Whether no live process waits for an election to end, or for a new one because its leader is down.
     pub(crate) fn is_settled(&self) -> bool {
         !self.has_begun()
             || (self.leaderless().next().is_none() && self.with_crashed_leader().next().is_none())

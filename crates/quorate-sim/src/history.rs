@@ -1,4 +1,4 @@
-//! What users saw of a run, kept for drawing it.
+//! History of the events that users can observe, kept for drawing.
 
 use quorate_core::{ProcessId, Time};
 use serde::{Deserialize, Serialize};
@@ -6,53 +6,53 @@ use serde::{Deserialize, Serialize};
 use crate::observer::Moment;
 use crate::plan::Memory;
 
-/// Something that users saw of a process.
+/// An event of a process that users can observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// It asked to enter.
+    /// The process requested something, such as entry to the critical section.
     Requested,
-    /// It was inside.
+    /// The process entered the critical section.
     Entered,
-    /// It left, or gave up.
+    /// The process left the critical section or gave up its request.
     Left,
-    /// It multicast something.
+    /// The process sent a multicast.
     Sent,
-    /// It delivered something.
+    /// The process delivered a multicast.
     Delivered,
-    /// It took part in an election.
+    /// The process took part in an election.
     TakesPart,
-    /// It was elected.
+    /// The process was elected leader.
     Leads,
-    /// It learnt who leads.
+    /// The process learned of its leader.
     Follows,
-    /// It proposed something.
+    /// The process proposed a value.
     Proposed,
-    /// It decided.
+    /// The process decided on a value.
     Decided,
-    /// It cannot decide.
+    /// The process cannot decide at present.
     Blocked,
-    /// It began to suspect somebody.
+    /// The process began to suspect another one.
     Suspected,
-    /// It took a suspicion back.
+    /// The process withdrew a suspicion.
     Trusted,
-    /// It set its clock.
+    /// The process set its clock.
     Set,
-    /// It could not.
+    /// The process failed to set its clock.
     Failed,
-    /// It crashed.
+    /// The process has crashed.
     Crashed,
-    /// It came back.
+    /// The process recovered, with or without memory.
     Recovered(Memory),
 }
 
-/// Room for as many marks as a short run leaves.
+/// Initial capacity, enough for the marks of a short run.
 const INITIAL_CAPACITY: usize = 64;
 
-/// How many entries are kept in order.
+/// Maximum number of entries into the critical section that are kept in order.
 const ORDER_MOST: usize = 10_000;
 
-/// Marks in order, up to a bound.
+/// Marks in order, up to a limit.
 #[derive(Clone, Debug)]
 pub struct History {
     marks: Vec<(Time, ProcessId, Mark)>,
@@ -62,12 +62,12 @@ pub struct History {
 }
 
 impl History {
-    /// Keeps at most so many marks.
+    /// Creates a history that keeps at most `most` marks.
     pub fn new(most: usize) -> Self {
         Self { marks: Vec::new(), most, left_out: 0, order: Vec::new() }
     }
 
-    /// Sees something of a process.
+    /// Records a mark of a process.
     pub fn observe(&mut self, at: Moment, mark: Mark) {
         if self.marks.capacity() == 0 {
             self.marks.reserve(self.most.min(INITIAL_CAPACITY));
@@ -83,17 +83,17 @@ impl History {
         }
     }
 
-    /// What was kept.
+    /// The marks that were kept, in order.
     pub fn marks(&self) -> &[(Time, ProcessId, Mark)] {
         &self.marks
     }
 
-    /// How much was not.
+    /// Number of marks beyond the limit.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Who entered, in order, as far as it was kept.
+    /// Processes that entered the critical section, in order, up to a limit.
     pub fn order(&self) -> &[u32] {
         &self.order
     }

@@ -1,8 +1,9 @@
-//! A deterministic discrete-event world for distributed algorithms.
+//! A deterministic discrete-event simulator for distributed algorithms.
 //!
-//! A run is a function of a [`Scenario`] and nothing else: integer virtual time, seeded chance, a fixed
-//! order of events. [`World`] drives any [`quorate_core::Process`]; monitors watch it, books are kept, a
-//! trace is written if somebody asks. [`run_mutex`] and its like do all of it for a scenario.
+//! A run is a function of its [`Scenario`] and nothing else: virtual time is an integer, randomness is seeded, and the
+//! order of events is fixed. [`World`] drives any [`quorate_core::Process`]. Monitors check its properties, messages
+//! are counted, and a trace is written on request. [`run_mutex`] and its counterparts for the other families do all of
+//! this for a scenario.
 
 pub mod accounting;
 mod assumptions;

@@ -1,4 +1,4 @@
-//! Scenario files: reading them, and saying where one is wrong.
+//! Loading of scenario files, with the position of errors.
 
 use std::fmt;
 use std::io::Read;
@@ -7,21 +7,21 @@ use std::path::Path;
 use crate::scenario::Scenario;
 use crate::validate::Invalid;
 
-/// Files larger than this are not scenarios.
+/// Maximum size of a scenario file in bytes.
 const BYTES_MOST: u64 = 1 << 20;
 
-/// Why a scenario file cannot be used: where and what.
+/// Why a scenario file cannot be used, with the position of the error.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// The file.
+    /// Name of the file as errors show it.
     pub file: String,
-    /// Line and column, counted from one, where they are known.
+    /// Line and column, counted from one, if they are known.
     pub position: Option<(usize, usize)>,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: String,
 }
 
-/// `FILE:LINE:COLUMN: what is wrong`, as editors understand it.
+/// Prints `FILE:LINE:COLUMN: problem`, a form that editors understand.
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
@@ -39,7 +39,7 @@ pub fn load(path: &Path) -> Result<Scenario, FileError> {
     load_text(path).and_then(|text| parse(&text, &path.display().to_string()))
 }
 
-/// What a file that was read says wrongly at this key, for a reason that only its reader knows.
+/// Creates an error at this key of a file for a problem that only the caller can detect.
 pub fn file_error_at(path: &Path, key: &'static str, problem: String) -> FileError {
     let invalid = Invalid { key, index: None, problem };
     let text = load_text(path).unwrap_or_default();
@@ -52,7 +52,7 @@ fn load_text(path: &Path) -> Result<String, FileError> {
     let error = |problem: String| FileError { file: file.clone(), position: None, problem };
     let unreadable = |cause: std::io::Error| error(format!("cannot be read: {cause}"));
     let opened = std::fs::File::open(path).map_err(unreadable)?;
-    // A pipe or a device has no size to look at: read no more than a scenario may have, and one byte.
+    // A pipe or a device has no size to check. Read at most one byte more than a scenario may have.
     let mut bytes = Vec::new();
     opened.take(BYTES_MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > BYTES_MOST {
@@ -63,7 +63,7 @@ fn load_text(path: &Path) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|_| error("is not text".to_owned()))
 }
 
-/// Reads and validates the text of a scenario; `file` is what errors call it.
+/// Parses and validates the text of a scenario. Errors show `file` as its name.
 pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let file = file.to_owned();
     let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
@@ -79,7 +79,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     Ok(scenario)
 }
 
-/// Where in the text the invalid value stands.
+/// Finds the byte offset of the invalid value in the text.
 fn span_of(text: &str, invalid: &Invalid) -> Option<usize> {
     let document = toml::de::DeTable::parse(text).ok()?;
     let mut keys = invalid.key.split('.');
@@ -100,7 +100,7 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// A message on one line, whatever it quotes.
+/// Joins a message into one line and replaces control characters that it may quote.
 fn one_line(message: &str) -> String {
     let words: Vec<&str> =
         message.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();

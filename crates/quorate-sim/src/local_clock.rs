@@ -1,7 +1,7 @@
-//! The clocks of the machines: each may be off at the start and run too fast or too slow.
+//! Clocks of the machines: each may have an offset at the start and may run too fast or too slow.
 //!
-//! A clock shows whole nanoseconds since some moment, never less than none. So that a clock may be behind at the start, a
-//! right clock begins with a head start: the most by which any clock may be behind.
+//! A clock shows whole nanoseconds since some epoch, and is never negative. A clock may be behind at the start.
+//! Therefore a true clock starts ahead of zero, by the maximum amount that any clock may be behind.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,11 +15,11 @@ use crate::scenario::Scenario;
 /// The clock of one process: `1:+250ms`, `2:-1s:+50ppm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClock {
-    /// Whose.
+    /// The process that the clock belongs to.
     pub process: ProcessId,
-    /// By how much it is ahead at the start.
+    /// How far the clock is ahead of the true time at the start.
     pub offset: Offset,
-    /// How fast it gains.
+    /// Rate at which the clock gains on the true time.
     pub drift: Drift,
 }
 
@@ -46,26 +46,27 @@ impl fmt::Display for LocalClock {
 
 serde_as_text!(LocalClock);
 
-/// The clocks of a run, settled.
+/// The clocks of a run, with everything drawn that was left to the seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
-    /// What a right clock shows at the start.
+    /// Time that a true clock shows at the start.
     pub start: Time,
-    /// No clock gains or loses more than this, and every process knows it.
+    /// Maximum drift of any clock, known to every process.
     pub drift: Drift,
-    /// The clocks that are not right.
+    /// The clocks that are not true.
     pub wrong: Vec<LocalClock>,
 }
 
 impl Clocks {
-    /// The clocks of a scenario: those that it names, and for all others but these few what the seed has.
+    /// Creates the clocks of a scenario. The scenario names some of them. Other clocks are drawn from the seed, except
+    /// those of the processes in `right`, which are true.
     pub fn new(scenario: &Scenario, right: &ProcessSet) -> Self {
         let mut random = Random::new(scenario.seed, Stream::Clocks);
         let (offset_most, drift_most) = (scenario.clock_offset.0.0, scenario.clock_drift.0.0.abs());
         let mut draw = |most: u64| random.between(0, 2 * most) as i64 - most as i64;
         let named = &scenario.local_clock;
         let mut wrong = Vec::new();
-        // Where nothing is left to the seed, a world of many processes is not gone through for nothing.
+        // Nothing to draw: avoid a loop over a large number of processes.
         let drawn = if offset_most > 0 || drift_most > 0 { scenario.processes } else { 0 };
         for process in ProcessId::all(drawn) {
             let (offset, drift) = (Offset(draw(offset_most)), Drift(draw(drift_most as u64)));
@@ -81,7 +82,7 @@ impl Clocks {
         Self { start, drift, wrong }
     }
 
-    /// What a right clock shows at a moment of virtual time.
+    /// Time that a true clock shows at a moment of virtual time.
     pub fn right(&self, at: Time) -> Time {
         Time(self.start.0.saturating_add(at.0))
     }

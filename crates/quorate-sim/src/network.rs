@@ -1,4 +1,4 @@
-//! The links: how long a message takes and what befalls it on the way.
+//! The network: message delays, and the faults of links.
 
 use std::collections::BTreeMap;
 
@@ -10,40 +10,40 @@ use crate::plan::{MessageFault, Plan};
 use crate::random::{Random, Stream};
 use crate::timing::Timing;
 
-/// What becomes of a message.
+/// The fate of a message on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives then.
+    /// The message arrives at this time.
     Arrives(Time),
-    /// It arrives twice.
+    /// The message arrives twice, at these times.
     ArrivesTwice(Time, Time),
-    /// It never arrives.
+    /// The message is lost.
     Lost(Loss),
 }
 
 /// Why a message did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Loss {
-    /// The link lost it.
+    /// The link lost the message.
     Link,
-    /// The link was dead.
+    /// The link was cut.
     Cut,
-    /// Sender and receiver were in different parts of a partition.
+    /// Sender and receiver were in different groups of a partition.
     Partition,
-    /// Its sender omitted to send it.
+    /// The sender omitted to send the message.
     SendOmission,
-    /// Its receiver omitted to receive it.
+    /// The receiver omitted to receive the message.
     ReceiveOmission,
-    /// A traitor kept it back.
+    /// The sender is a traitor and withheld the message.
     Treason,
-    /// Its receiver was down.
+    /// The receiver was down.
     Down,
-    /// Its sender went down before it had left.
+    /// The sender crashed before the message had left.
     Unsent,
 }
 
 impl Loss {
-    /// In one word.
+    /// Short name for traces and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Link => "lost",
@@ -58,16 +58,16 @@ impl Loss {
     }
 }
 
-/// How the links are, apart from faults.
+/// Properties of the links, apart from faults.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
-    /// The law of delays.
+    /// Delay distribution of all links without an exception.
     pub delay: Delay,
-    /// Exceptions for single links.
+    /// Delay distributions of single links.
     pub link_delay: Vec<LinkDelay>,
-    /// The timing model.
+    /// The timing model, which may bound or stretch the delays.
     pub timing: Timing,
-    /// Whether links keep the order of messages.
+    /// Whether links keep the order of messages (FIFO).
     pub fifo: bool,
 }
 
@@ -79,11 +79,11 @@ pub struct Network {
     delays: DelaySampler,
     exceptions: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
-    /// For each sender, the latest arrival at each receiver; a row exists once it is needed.
+    /// Latest arrival time at each receiver, by sender. A row is allocated when it is first needed.
     latest: Option<Vec<Vec<u64>>>,
-    /// What the rows weigh, in queued messages of the lightest kind.
+    /// Size of the allocated rows, in units of the smallest queued message.
     weight: usize,
-    /// Nothing can go wrong on any link just now.
+    /// Whether no link has a fault at present.
     healthy: bool,
     chance: Random,
     loss: f64,
@@ -95,7 +95,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The links of n processes.
+    /// Creates the links of n processes.
     pub fn new(n: usize, model: &LinkModel, plan: &Plan, seed: u64) -> Self {
         let process = |selector| match selector {
             ProcessSelector::Process(process) => process,
@@ -136,8 +136,8 @@ impl Network {
         network
     }
 
-    /// What becomes of a message from one process to another, sent now. A message to oneself takes no
-    /// time and is never lost.
+    /// Decides what happens to a message that is sent now. A message
+    /// from a process to itself takes no time and is never lost.
     #[inline(always)]
     pub fn fate(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
         if from == to {
@@ -149,7 +149,7 @@ impl Network {
         Fate::Arrives(self.arrival(from, to, now))
     }
 
-    /// Whether the link is open; a message under way on a link that dies is lost with it.
+    /// Returns why the link is blocked, or none if it is open. A message in flight on a link that is cut is lost with it.
     #[inline(always)]
     pub fn block_reason(&self, from: ProcessId, to: ProcessId) -> Option<Loss> {
         if self.healthy || from == to {
@@ -165,13 +165,13 @@ impl Network {
         }
     }
 
-    /// What the memory of arrivals weighs, in queued messages of 16 bytes: the lightest there are.
+    /// Size of the stored arrival times, in units of a queued message of 16 bytes, the smallest possible one.
     #[inline(always)]
     pub fn weight(&self) -> usize {
         self.weight
     }
 
-    /// Kills a link or brings it back. A link killed twice must be brought back twice.
+    /// Cuts or restores a link. A link that was cut twice must be restored twice.
     pub fn set_link(&mut self, from: ProcessId, to: ProcessId, cut: bool) {
         let cuts = self.dead.entry((from, to)).or_insert(0);
         *cuts = if cut { *cuts + 1 } else { cuts.saturating_sub(1) };
@@ -181,7 +181,7 @@ impl Network {
         self.update_healthy();
     }
 
-    /// Separates groups; those in none of them form one.
+    /// Separates groups. All processes that are in no group form one more group.
     pub fn separate(&mut self, groups: &[ProcessSet]) {
         self.partition_of = vec![0; self.n];
         for (group, number) in groups.iter().zip(1..) {
@@ -192,19 +192,19 @@ impl Network {
         self.update_healthy();
     }
 
-    /// Ends a partition.
+    /// Ends the current partition.
     pub fn heal(&mut self) {
         self.partition_of.clear();
         self.update_healthy();
     }
 
-    /// Something is to befall the next message on a link.
+    /// Schedules a fault for the next message on a link.
     pub fn arm(&mut self, from: ProcessId, to: ProcessId, message_fault: MessageFault) {
         self.armed_faults.push((from, to, message_fault));
         self.update_healthy();
     }
 
-    /// Whether chance strikes, for omissions.
+    /// Draws whether a process omits a message with this probability.
     pub fn draw_omission(&mut self, rate: f64) -> bool {
         rate > 0.0 && self.chance.chance(rate)
     }
@@ -224,7 +224,8 @@ impl Network {
         }
         let message_fault = self.take_armed_fault(from, to);
         let struck = |rate: f64, kind: MessageFault, chance: &mut Random| {
-            // Each kind of chance is drawn for each message, so that one rate does not shift another's draws.
+            // Every rate above zero is drawn for every message, so that
+            // the result of one draw does not shift the next ones.
             (rate > 0.0 && chance.chance(rate)) || message_fault == Some(kind)
         };
         let lost = struck(self.loss, MessageFault::Loss, &mut self.chance);
@@ -234,7 +235,7 @@ impl Network {
             return Fate::Lost(Loss::Link);
         }
         if overtaken {
-            // Twice late and not held to the order of its link: what is sent next may pass it.
+            // Delayed twice and exempt from the order of its link, so that later messages may overtake it.
             let late =
                 self.draw(from, to, now) + self.draw(from, to, now) + self.delays.law().mean();
             return Fate::Arrives(now + late);

@@ -1,24 +1,25 @@
-//! One process of a world with all that its driver keeps for it.
+//! A process of a world, with the state that its driver keeps for it.
 
 use quorate_core::{Drift, Process, Span, Time};
 
 use crate::plan::FaultEvent;
 use crate::traitor::Strategy;
 
-/// A process, whether it is up, its timers, and what is odd about it.
+/// A process, whether it is up, its timers, and the state of its faults.
 #[derive(Debug)]
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) up: bool,
-    /// Number of crashes, and of outputs after which its user plans anew: commands planned before do not count.
+    /// Number of crashes, plus the number of outputs that void the
+    /// plans of its user. Commands of earlier incarnations are dropped.
     pub(crate) incarnation: u32,
-    /// Counts settings of timers, so that a queued expiry of an older setting is recognised.
+    /// Number of timers set so far. It identifies queued expirations of timers that were set again or cancelled.
     generation: u32,
     timers: Vec<(P::Timer, u32)>,
     fault_state: Option<Box<FaultState>>,
 }
 
-/// What faults have made of a process.
+/// State of a process with faults, a clock of its own, or a handling time. Most processes have none of these.
 #[derive(Debug)]
 pub(crate) struct FaultState {
     pub(crate) omit_send: f64,
@@ -31,7 +32,7 @@ pub(crate) struct FaultState {
     free_at: Time,
 }
 
-/// A clock that showed `shown` at `since` and has run at `rate` from then on.
+/// A clock that showed `shown` at time `since` and has run at `rate` since then.
 #[derive(Debug)]
 struct RunningClock {
     since: Time,
@@ -55,7 +56,7 @@ impl Default for FaultState {
 }
 
 impl FaultState {
-    /// What befalls a process leaves its mark.
+    /// Applies a fault to the process.
     pub(crate) fn apply(&mut self, fault: &FaultEvent, now: Time) {
         match *fault {
             FaultEvent::CrashMid(_, sends) => self.crash_after_sends = Some(sends),
@@ -97,7 +98,7 @@ impl<P: Process> Node<P> {
         self.fault_state.get_or_insert_default()
     }
 
-    /// Whether nothing odd can happen to what it sends.
+    /// Whether messages can be sent without checking for faults.
     pub(crate) fn has_no_faults(&self) -> bool {
         self.fault_state.is_none()
     }
@@ -118,7 +119,7 @@ impl<P: Process> Node<P> {
         self.fault_state.as_ref().and_then(|fault_state| fault_state.crash_after_sends)
     }
 
-    /// When a message that arrives now will have been handled; none if that takes no time.
+    /// Returns when a message that arrives now will have been handled; none if that takes no time or the process is down.
     pub(crate) fn busy_until(&mut self, now: Time, usual: Span) -> Option<Time> {
         if !self.up {
             return None;
@@ -131,19 +132,19 @@ impl<P: Process> Node<P> {
         (done > now).then_some(done)
     }
 
-    /// What the process's own clock shows.
+    /// Time that the process's own clock shows.
     pub(crate) fn local_time(&self, now: Time) -> Time {
         self.fault_state.as_ref().map_or(now, |fault_state| fault_state.clock.show(now))
     }
 
-    /// What the clock shows at the start, and how fast it runs.
+    /// Sets the time that the clock shows at the start, and its rate.
     pub(crate) fn set_clock(&mut self, shown: Time, drift: Drift) {
         let rate = 1.0 + drift.0 as f64 / Drift::ONE as f64;
         self.fault_state_mut().clock = RunningClock { since: Time::ZERO, shown, rate };
     }
 
-    /// How long a span of the process's own time really takes. A running timer is not changed when the
-    /// clock later changes its rate.
+    /// Converts a span of the process's own time to virtual time. A timer that is already running is not affected when
+    /// the rate of the clock changes later.
     pub(crate) fn real_span(&self, local: Span) -> Span {
         match &self.fault_state {
             None => local,
@@ -151,7 +152,7 @@ impl<P: Process> Node<P> {
         }
     }
 
-    /// How long the process really takes for what should take so long.
+    /// Converts the nominal duration of a step to the duration at the current pace of the process.
     pub(crate) fn paced(&self, span: Span) -> Span {
         match &self.fault_state {
             Some(fault_state) if fault_state.pace != 1.0 => scaled(span, 1.0 / fault_state.pace),
@@ -159,7 +160,7 @@ impl<P: Process> Node<P> {
         }
     }
 
-    /// Starts a timer, again if it is running; returns the number of this setting.
+    /// Starts a timer, or restarts it if it is running. Returns the generation of this timer.
     pub(crate) fn set_timer(&mut self, timer: P::Timer) -> u32 {
         self.cancel_timer(&timer);
         self.generation = self.generation.wrapping_add(1);
@@ -171,12 +172,12 @@ impl<P: Process> Node<P> {
         self.timers.retain(|(running, _)| running != timer);
     }
 
-    /// Whether this setting of the timer is still running.
+    /// Whether the timer of this generation is still running.
     pub(crate) fn is_running(&self, timer: &P::Timer, generation: u32) -> bool {
         self.timers.iter().any(|running| (&running.0, running.1) == (timer, generation))
     }
 
-    /// Whether this setting of the timer is still running; if so it stops now.
+    /// Stops the timer of this generation. Returns whether it was still running.
     pub(crate) fn expire(&mut self, timer: &P::Timer, generation: u32) -> bool {
         let place =
             self.timers.iter().position(|running| (&running.0, running.1) == (timer, generation));
@@ -190,7 +191,7 @@ impl RunningClock {
     }
 }
 
-/// A product in whole nanoseconds. Multiplication rounds the same way on every machine.
+/// Multiplies a span, in whole nanoseconds. Floating-point multiplication rounds the same way on every machine.
 fn scaled(span: Span, factor: f64) -> Span {
     if factor == 1.0 { span } else { Span((span.0 as f64 * factor) as u64) }
 }

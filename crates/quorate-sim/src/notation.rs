@@ -1,7 +1,7 @@
-//! The small notations that flags and scenario files share: `5ms`, `2@1ms`, `0-1@2ms..4ms`.
+//! The short notations that flags and scenario files share: `5ms`, `2@1ms`, `0-1@2ms..4ms`.
 //!
-//! Each type reads and prints itself, and a file holds the same strings as the command line. `?` in
-//! place of a process leaves the choice to the seed, and so does `1ms~5ms` in place of a time.
+//! Each type parses and prints itself. A file contains the same strings as the command line. `?` in place of a process
+//! leaves the choice to the seed, and so does `1ms~5ms` in place of a time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, SpanningTree, Tim
 
 use crate::scenario::PROCESSES_MOST;
 
-/// Why a piece of notation cannot be read: what was expected and what was found.
+/// A parse error: what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found `{found}`")]
 pub struct NotationError {
@@ -19,9 +19,9 @@ pub struct NotationError {
 }
 
 impl NotationError {
-    /// Expected this, found that.
+    /// Creates an error from the expected form and the text that was found.
     pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        // What is found may be hostile: a line stays a line, and a short one.
+        // The text may be hostile: it is shortened, and line breaks are escaped.
         let found: String = found.into();
         let mut shown: String = found.chars().take(60).flat_map(char::escape_debug).collect();
         if found.chars().count() > 60 {
@@ -31,7 +31,7 @@ impl NotationError {
     }
 }
 
-/// Makes a type with `FromStr` and `Display` a string in files.
+/// Implements serde for a type with `FromStr` and `Display`, which makes it a string in files.
 macro_rules! serde_as_text {
     ($($type:ty),* $(,)?) => {$(
         impl serde::Serialize for $type {
@@ -51,7 +51,7 @@ macro_rules! serde_as_text {
 }
 pub(crate) use serde_as_text;
 
-/// Files may say `section = 1000` as well as `section = "1us"`.
+/// Accepts `section = 1000` as well as `section = "1us"`.
 pub(crate) struct TextOrNumber;
 
 impl serde::de::Visitor<'_> for TextOrNumber {
@@ -74,7 +74,7 @@ impl serde::de::Visitor<'_> for TextOrNumber {
     }
 }
 
-/// Reads a length of time: a whole number of nanoseconds, or a decimal number with ns, us, ms or s.
+/// Parses a span: a whole number of nanoseconds, or a decimal number with ns, us, ms or s.
 pub fn parse_span(text: &str) -> Result<Span, NotationError> {
     let expected = "a time such as 5ms, 1.5us, 2s or 300 (nanoseconds)";
     let error = || NotationError::new(expected, text);
@@ -116,12 +116,12 @@ impl fmt::Display for SpanText {
     }
 }
 
-/// A process, or whichever the seed picks.
+/// A process, or a process that the seed selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProcessSelector {
-    /// This one.
+    /// A process given by its number.
     Process(ProcessId),
-    /// `?`
+    /// Any process, written as `?`.
     Any,
 }
 
@@ -147,24 +147,24 @@ impl fmt::Display for ProcessSelector {
     }
 }
 
-/// A moment, or whichever the seed picks between two.
+/// A point in time, or a range from which the seed selects a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Then.
+    /// A fixed point in time.
     At(Time),
-    /// `1ms~5ms`: some time from the first to the second.
+    /// A time between the two, both included: `1ms~5ms`.
     Between(Time, Time),
 }
 
 impl When {
-    /// The earliest it can be.
+    /// The earliest possible time.
     pub fn earliest(self) -> Time {
         match self {
             Self::At(time) | Self::Between(time, _) => time,
         }
     }
 
-    /// The latest it can be.
+    /// The latest possible time.
     pub fn latest(self) -> Time {
         match self {
             Self::At(time) | Self::Between(_, time) => time,
@@ -198,12 +198,12 @@ impl fmt::Display for When {
     }
 }
 
-/// From a moment on, for ever or until another: `2ms`, `2ms..9ms`.
+/// A time window, forever or until an end: `2ms`, `2ms..9ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From then on.
+    /// Start of the window.
     pub from: When,
-    /// Until then; for ever if none.
+    /// End of the window; none means forever.
     pub until: Option<When>,
 }
 
@@ -235,12 +235,12 @@ impl fmt::Display for Window {
     }
 }
 
-/// A directed link: `0-1`, from 0 to 1. With `both`, the two directions.
+/// A directed link: `0-1` is the link from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its sender.
+    /// The sender of the link.
     pub from: ProcessSelector,
-    /// Its receiver.
+    /// The receiver of the link.
     pub to: ProcessSelector,
 }
 
@@ -263,7 +263,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// A probability: from 0 to 1.
+/// A probability from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate(pub f64);
 
@@ -282,7 +282,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// How many times faster or slower than it should be.
+/// A factor by which something is faster than nominal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor(pub f64);
 
@@ -301,7 +301,7 @@ impl fmt::Display for Factor {
     }
 }
 
-/// Clocks are not off by more than this, four years and a half: a run's own time has to fit as well.
+/// Maximum offset of a clock, about four and a half years. The time of a run has to fit as well.
 pub(crate) const OFFSET_MOST: Span = Span(1 << 57);
 
 /// An [`Offset`] as text: `+250ms`, `-1s`, `0`.
@@ -368,7 +368,7 @@ fn split_sign(text: &str) -> (i64, &str) {
     }
 }
 
-/// A set of processes: `0,1,4`.
+/// A set of processes as text: `0,1,4`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetText(pub ProcessSet);
 
@@ -379,7 +379,7 @@ impl FromStr for SetText {
         let mut set = ProcessSet::new();
         for member in text.split(',') {
             let number: u32 = member.parse().map_err(|_| error())?;
-            // A set is as long as its greatest member: bound it before a file can fill the memory.
+            // The size of a set grows with its greatest member. The limit prevents a hostile file from exhausting memory.
             if number as usize >= PROCESSES_MOST || !set.insert(ProcessId::new(number)) {
                 return Err(error());
             }
@@ -396,14 +396,14 @@ impl fmt::Display for SetText {
     }
 }
 
-/// A quorum written down: `3=0,1,2,3`, or `3/1=0,2,3,5` once 1 has failed.
+/// An explicit quorum: `3=0,1,2,3`, or `3/1=0,2,3,5` once 1 has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuorumOf {
-    /// Whose it is.
+    /// The process that uses the quorum.
     pub process: ProcessId,
-    /// Under which view.
+    /// The view in which it is used: the set of failed processes.
     pub failed: ProcessSet,
-    /// Who is in it.
+    /// The members of the quorum.
     pub members: ProcessSet,
 }
 
@@ -433,12 +433,12 @@ impl fmt::Display for QuorumOf {
     }
 }
 
-/// How long one process stays inside, one time after the other: `0=3ms,1ms`; the last for all that follow.
+/// Durations of the stays of one process in the critical section: `0=3ms,1ms`. The last one repeats forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionOf {
-    /// Who.
+    /// The process that the durations are for.
     pub process: ProcessId,
-    /// How long: never empty.
+    /// Durations of the successive stays, never empty.
     pub durations: Vec<Span>,
 }
 
@@ -461,14 +461,14 @@ impl fmt::Display for SectionOf {
     }
 }
 
-/// Another identifier from a moment on: `2:40@5ms`.
+/// A new identifier of a process from a time on: `2:40@5ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identify {
-    /// Whose.
+    /// The process that gets the identifier.
     pub process: ProcessSelector,
-    /// What it is then.
+    /// The identifier from then on.
     pub value: u64,
-    /// When.
+    /// The time of the change.
     pub at: When,
 }
 
@@ -490,7 +490,7 @@ impl fmt::Display for Identify {
     }
 }
 
-/// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
+/// A spanning tree as text: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeText(pub SpanningTree);
 

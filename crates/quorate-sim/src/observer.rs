@@ -1,57 +1,58 @@
-//! Who watches a run: monitors, accounts and traces see it through these hooks.
+//! Observers of a run: monitors, message counts and traces are fed through these hooks.
 
 use quorate_core::{Belief, Process, ProcessId, Span, Time};
 
 use crate::network::Loss;
 use crate::plan::{FaultEvent, Memory};
 
-/// Where in the run something happens.
+/// An event of a run: its number, time and process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// The number of the event: an input that a process handles, or a deed that befalls it.
+    /// Number of the event: an input that a process handles, or a fault.
     pub event: u64,
-    /// Its time.
+    /// Time of the event.
     pub time: Time,
-    /// Whose event it is.
+    /// The process that the event belongs to.
     pub process: ProcessId,
 }
 
-/// What a process is told, messages apart.
+/// An input of a process, except messages.
 #[derive(Debug)]
 pub enum Input<'a, P: Process> {
-    /// It starts.
+    /// The process starts at time zero.
     Start,
-    /// Its user asks something, because of an earlier event if one is named.
+    /// The user gives a command. The number is that of the event that caused it, if there is one.
     Command(&'a P::Command, Option<u64>),
-    /// A timer runs out that was set in this event.
+    /// A timer expires that was set in this event.
     Timer(&'a P::Timer, u64),
-    /// Its detector has changed its mind, because of this event.
+    /// The detector has changed its belief because of this event.
     Belief(Belief, u64),
-    /// A round is over.
+    /// A synchronous round with this number has ended.
     RoundEnd(u64),
-    /// It is back.
+    /// The process recovers, with or without memory.
     Recovery(Memory),
 }
 
 /// How a message leaves its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// On its way.
+    /// The message is sent normally.
     Sent,
-    /// On its way a second time.
+    /// The network sends a second copy of the message.
     Duplicated,
-    /// It will not arrive.
+    /// The message is lost immediately.
     Lost(Loss),
 }
 
-/// Sees everything that happens, in order. The methods do nothing unless an observer says otherwise.
+/// Receives everything that happens in a run, in order. The default methods do nothing.
 pub trait Observer<P: Process> {
-    /// A process is about to be told something.
+    /// A process is about to receive an input.
     fn input(&mut self, at: Moment, input: &Input<'_, P>) {
         let _ = (at, input);
     }
 
-    /// A message leaves, the `id`th; both copies of a duplicate are the same message. What is returned is written on it and comes back when it arrives.
+    /// A message is sent. `id` is its number; both copies of a duplicate have the same number. The returned tag travels
+    /// with the message and is passed to `deliver` or `lose`.
     fn send(
         &mut self,
         at: Moment,
@@ -64,57 +65,56 @@ pub trait Observer<P: Process> {
         0
     }
 
-    /// A message has arrived, with what was written on it, and is about to be handled.
+    /// A message with this tag has arrived and is about to be handled.
     fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
         let _ = (at, from, tag, message);
     }
 
-    /// A message that was under way does not arrive after all.
+    /// A message with this tag was in flight and is lost.
     fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         let _ = (at, from, tag, message, why);
     }
 
-    /// A process tells its user something.
+    /// A process produces an output for its user.
     fn output(&mut self, at: Moment, output: &P::Output) {
         let _ = (at, output);
     }
 
-    /// A command was refused.
+    /// A process has refused a command.
     fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
         let _ = (at, command, why);
     }
 
-    /// The detector that a process brings with it has changed its mind.
+    /// The detector inside a process has changed its belief.
     fn belief_changed(&mut self, at: Moment, belief: Belief) {
         let _ = (at, belief);
     }
 
-    /// Something came later than the bound that was counted on: a message of another, or what the process was to do
-    /// itself. Only where processes run over sockets.
+    /// A message or a scheduled event of the process exceeded the bound. Only in externally driven runs.
     fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
         let _ = (at, from, by);
     }
 
-    /// A process did not act on an input.
+    /// A process has ignored an input.
     fn ignore(&mut self, at: Moment, why: &'static str) {
         let _ = (at, why);
     }
 
-    /// A process has handled what it was told, and this is what it has become.
+    /// A process has handled an input and is now in this state.
     fn handled(&mut self, at: Moment, process: &P) {
         let _ = (at, process);
     }
 
-    /// Whether there is no point in going on: nobody is watching any more.
+    /// Whether the observer has failed, so that there is no use in continuing the run.
     fn is_closed(&self) -> bool {
         false
     }
 
-    /// Something befalls the world. `at` names the process it befalls, if it is one.
+    /// A fault is injected. `at` names the process that it affects, or process 0 if it affects the whole network.
     fn fault(&mut self, at: Moment, fault: &FaultEvent) {
         let _ = (at, fault);
     }
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 impl<P: Process> Observer<P> for () {}

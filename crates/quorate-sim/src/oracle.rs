@@ -1,5 +1,5 @@
-//! A perfect failure detector, given by the driver: it knows who is down and tells everyone, each after
-//! a delay of its own. Faults can make it err.
+//! A perfect failure detector provided by the driver. It knows which processes are down and notifies each observer
+//! after an individual delay. Faults can make it wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use crate::delay::{Delay, DelaySampler, LinkDelay};
 use crate::notation::ProcessSelector;
 use crate::random::{Random, Stream};
 
-/// How quick the oracle is.
+/// Delays of the oracle.
 #[derive(Clone, Debug)]
 pub struct OracleModel {
-    /// How long after a crash or recovery an observer is told; drawn for each observer and victim.
+    /// Delay from a crash or recovery to the notification of an observer, drawn for each observer and victim.
     pub delay: Delay,
-    /// Exceptions for single pairs, observer first.
+    /// Delays of single pairs, observer first.
     pub pairs: Vec<LinkDelay>,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct Oracle {
     delays: DelaySampler,
     pairs: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
-    /// Who believes whom to have crashed: a set for each observer would take n^2 bits.
+    /// Pairs of an observer and a process that it suspects. A set for each observer would take n^2 bits.
     crashed: BTreeSet<(ProcessId, ProcessId)>,
-    /// How often each process has gone down or come back; news of an older epoch is stale.
+    /// Number of crashes and recoveries of each process. Notifications of an earlier epoch are stale.
     epochs: Vec<u32>,
 }
 
@@ -55,18 +55,19 @@ impl Oracle {
         }
     }
 
-    /// The process has gone down or come back.
+    /// The process has crashed or recovered.
     pub(crate) fn advance_epoch(&mut self, process: ProcessId) {
         self.epochs[process.index()] += 1;
     }
 
-    /// How long the observer will take to hear of the victim's present state, and which state that is.
+    /// Draws the delay until the observer learns the present state of the victim. Returns it with the victim's epoch.
     pub(crate) fn delay(&mut self, observer: ProcessId, victim: ProcessId) -> (Span, u32) {
         let delays = self.pairs.get_mut(&(observer, victim)).unwrap_or(&mut self.delays);
         (delays.draw(&mut self.random), self.epochs[victim.index()])
     }
 
-    /// What an observer that is back is to hear as news: who is down, whether it knew or not, and who no longer is.
+    /// Beliefs to be delivered to an observer that has recovered: all processes that are down, even if it knew of them,
+    /// and suspected processes that are up again.
     pub(crate) fn pending_for(&mut self, observer: ProcessId, up: &[bool]) -> Vec<Belief> {
         let mut pending = Vec::new();
         for (victim, up) in ProcessId::all(up.len()).zip(up) {
@@ -80,7 +81,7 @@ impl Oracle {
         pending
     }
 
-    /// Whether the belief is still true and new to the observer, who from now on holds it.
+    /// Adopts a belief for the observer unless the epoch is stale. Returns whether the belief is new to the observer.
     pub(crate) fn adopt_if_current(
         &mut self,
         observer: ProcessId,
@@ -90,14 +91,14 @@ impl Oracle {
         epoch == self.epochs[belief.about().index()] && self.adopt(observer, belief)
     }
 
-    /// Makes the observer believe wrongly of the victim, or no longer; the change, if it is one.
+    /// Starts or ends a false suspicion. Returns the changed belief, if there is one.
     pub(crate) fn set_false_suspicion(
         &mut self,
         observer: ProcessId,
         victim: ProcessId,
         active: bool,
     ) -> Option<Belief> {
-        // An odd epoch means that the victim is really down: then there is nothing to take back.
+        // An odd epoch means that the victim is really down. Then there is nothing to withdraw.
         let really_down = self.epochs[victim.index()] % 2 == 1;
         let belief = match active {
             true => Belief::Crashed(victim),

@@ -1,4 +1,4 @@
-//! From faults as they are written to deeds at definite times: the seed decides what was left to it.
+//! The fault plan: turns faults in their notation into events at fixed times. The seed decides what was left open.
 
 use std::fmt;
 
@@ -10,75 +10,75 @@ use crate::notation::{Link, ProcessSelector, When, Window};
 use crate::random::{Random, Stream};
 use crate::traitor::Strategy;
 
-/// What goes wrong in a run, settled.
+/// The faults of a run, with all random choices made.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Deeds in the order of their times.
+    /// Fault events in the order of their times.
     pub fault_events: Vec<(Time, FaultEvent)>,
-    /// The probability that a message is lost.
+    /// Probability that a message is lost.
     pub loss: f64,
-    /// The probability that a message arrives twice.
+    /// Probability that a message arrives twice.
     pub duplication: f64,
-    /// The probability that a message is overtaken.
+    /// Probability that a message is overtaken.
     pub reordering: f64,
     /// Processes that follow a strategy instead of the algorithm.
     pub traitors: Vec<(ProcessId, Strategy)>,
 }
 
-/// Something that befalls the world.
+/// A fault, or the end of one, that is injected into a world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultEvent {
-    /// The process stops.
+    /// The process crashes and stops.
     Crash(ProcessId),
-    /// The process will stop after so many sends of its next multicast.
+    /// The process will crash after this number of sends of its next multicast.
     CrashMid(ProcessId, u32),
-    /// The process comes back, with its memory or without.
+    /// The process recovers, with or without memory.
     Recover(ProcessId, Memory),
     /// The process omits to send with this probability.
     OmitSend(ProcessId, f64),
     /// The process omits to receive with this probability.
     OmitReceive(ProcessId, f64),
-    /// The process takes so long to handle a message; the usual time if none.
+    /// The process takes this long to handle a message; none restores the usual time.
     Handling(ProcessId, Option<Span>),
-    /// The process does everything so many times faster.
+    /// The process runs faster by this factor.
     Pace(ProcessId, f64),
-    /// The process's clock runs at this rate.
+    /// The clock of the process runs at this rate.
     Clock(ProcessId, f64),
-    /// The link is dead, or works again.
+    /// The link is cut or restored.
     Link {
-        /// Its sender.
+        /// The sender of the link.
         from: ProcessId,
-        /// Its receiver.
+        /// The receiver of the link.
         to: ProcessId,
-        /// Whether it is dead.
+        /// Whether the link is cut.
         cut: bool,
     },
-    /// Groups are separated.
+    /// The network is partitioned into these groups.
     Partition(Vec<ProcessSet>),
-    /// Everybody can reach everybody again.
+    /// The network partition ends.
     Heal,
-    /// The observer wrongly believes that the victim has crashed, or no longer does.
+    /// The observer starts or stops to suspect a live process.
     Suspect {
-        /// Who believes it.
+        /// The process that suspects.
         observer: ProcessId,
-        /// Of whom.
+        /// The process that is suspected.
         victim: ProcessId,
-        /// Whether it starts or ends.
+        /// Whether the suspicion starts or ends.
         active: bool,
     },
-    /// Something befalls the next message on a link.
+    /// The next message on a link has a fault.
     NextOnLink {
-        /// The link's sender.
+        /// The sender of the link.
         from: ProcessId,
-        /// The link's receiver.
+        /// The receiver of the link.
         to: ProcessId,
-        /// What.
+        /// The fault of the message.
         message_fault: MessageFault,
     },
 }
 
 impl FaultEvent {
-    /// The process it befalls; the first of several, and process 0 if it befalls the whole network.
+    /// The affected process: the first of several, and process 0 if the fault affects the whole network.
     pub fn victim(&self) -> ProcessId {
         match self {
             Self::Crash(process)
@@ -96,7 +96,7 @@ impl FaultEvent {
         }
     }
 
-    /// All that it befalls; nobody in particular if it befalls the whole network.
+    /// All affected processes; empty if the fault affects the whole network.
     pub fn victims(&self) -> Vec<ProcessId> {
         match self {
             Self::Partition(_) | Self::Heal => Vec::new(),
@@ -107,7 +107,7 @@ impl FaultEvent {
     }
 }
 
-/// In words: `p2 crashes`.
+/// Describes the event in words: `p2 crashes`.
 impl fmt::Display for FaultEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -158,29 +158,29 @@ impl fmt::Display for FaultEvent {
     }
 }
 
-/// What a process remembers when it comes back.
+/// Whether a process recovers with its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// Everything.
+    /// The process has its state from before the crash.
     Kept,
-    /// Nothing: it starts again.
+    /// The process has lost its state and starts again.
     Lost,
 }
 
-/// What may befall a single message.
+/// A fault of a single message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageFault {
-    /// It is lost.
+    /// The message is lost.
     Loss,
-    /// It arrives twice.
+    /// The message arrives twice.
     Duplication,
-    /// It is overtaken by the one behind it.
+    /// The message is overtaken by a later one.
     Reordering,
 }
 
 impl Plan {
-    /// When the last of it has happened.
+    /// Time of the last fault event; zero if there are none.
     pub fn end(&self) -> Time {
         self.fault_events.iter().map(|(time, _)| *time).max().unwrap_or(Time::ZERO)
     }
@@ -190,12 +190,12 @@ impl Plan {
         self.traitors.iter().map(|(traitor, _)| *traitor).collect()
     }
 
-    /// Settles the faults of a world of n processes. The faults must have been validated.
+    /// Draws everything that the faults of n processes leave to the seed. The faults must have been validated.
     pub fn new(faults: &Faults, n: usize, seed: u64) -> Self {
         let mut draw =
             Draw { random: Random::new(seed, Stream::Faults), n, victims: ProcessSet::new() };
         let mut fault_events = Vec::new();
-        // Named victims first, so that a drawn one is never one of them.
+        // Crashes of named processes come first, so that no process drawn later is one of them.
         for crash in faults.crash.iter().filter(|crash| crash.process != ProcessSelector::Any) {
             fault_events.push((draw.time(crash.at), FaultEvent::Crash(draw.victim(crash.process))));
         }
@@ -326,7 +326,7 @@ impl Draw {
         }
     }
 
-    /// A drawn victim is one that does not crash yet, while there is one.
+    /// Selects the victim of a crash. A drawn victim is one without a planned crash, as long as there is one.
     fn victim(&mut self, selector: ProcessSelector) -> ProcessId {
         let free = &ProcessSet::all(self.n) - &self.victims;
         let victim = match selector {
@@ -351,7 +351,7 @@ impl Draw {
 
     fn link(&mut self, link: Link) -> (ProcessId, ProcessId) {
         let (mut from, mut to) = (self.process(link.from), self.process(link.to));
-        // A link has two ends; whichever was left to the seed is drawn again.
+        // A link needs two different ends. Draw an end again that was left to the seed.
         while to == from {
             if link.to == ProcessSelector::Any {
                 to = self.process(link.to);

@@ -1,7 +1,7 @@
 //! The event queue. Items leave in the order (time, order of arrival).
 //!
-//! As long as they are few they are kept in order (`small.rs`); from then on until all have left, a timing wheel holds
-//! them (`wheel.rs`).
+//! A small number of items is kept sorted (`small.rs`). When there are more, a timing wheel (`wheel.rs`) holds them
+//! until all have left.
 
 mod small;
 mod wheel;
@@ -14,23 +14,23 @@ use wheel::Wheel;
 pub struct Queue<T> {
     small: SmallQueue<T>,
     wheel: Wheel<T>,
-    /// Whether the wheel holds all there is.
+    /// Whether all items are in the wheel.
     uses_wheel: bool,
 }
 
-/// What every item carries. With the time it takes 16 bytes.
+/// Label of an item. Together with the time offset of a wheel entry it takes 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// Who caused it.
+    /// Number of the process that caused the item.
     pub from: u32,
-    /// Whom it concerns.
+    /// Number of the process that the item is for.
     pub to: u32,
-    /// Whatever its owner wants to remember.
+    /// Arbitrary value of the owner of the item.
     pub tag: u32,
 }
 
 impl<T> Queue<T> {
-    /// A queue for items that mostly lie less than `horizon` ahead, at most about `expected_len` of them at a time.
+    /// Creates a queue for items that mostly lie less than `horizon` ahead, with about `expected_len` of them at a time.
     pub fn new(horizon: u64, expected_len: usize) -> Self {
         Self {
             small: SmallQueue::new(),
@@ -39,22 +39,22 @@ impl<T> Queue<T> {
         }
     }
 
-    /// How many items there are.
+    /// Number of queued items.
     pub fn len(&self) -> usize {
         if self.uses_wheel { self.wheel.len() } else { self.small.len() }
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that an item takes while it waits, where there are many.
+    /// Bytes that a queued item takes in the wheel.
     pub const fn bytes_per_item() -> usize {
         Wheel::<T>::bytes_per_item()
     }
 
-    /// Adds an item. Its time must not be before that of the last one taken out.
+    /// Adds an item. Its time must not be before that of the last item removed.
     #[inline(always)]
     pub fn push(&mut self, time: u64, label: Label, item: T) {
         if !self.uses_wheel {
@@ -66,7 +66,7 @@ impl<T> Queue<T> {
         self.wheel.push(time, label, item);
     }
 
-    /// Takes out the first item and its time.
+    /// Removes the first item and returns it with its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(u64, Label, T)> {
         if !self.uses_wheel {
@@ -80,12 +80,12 @@ impl<T> Queue<T> {
         Some(first)
     }
 
-    /// The time of the first item. Nothing is moved: what comes next may be earlier.
+    /// Time of the first item. Nothing is moved, because an earlier item may still be added.
     pub fn peek_time(&self) -> Option<u64> {
         if self.uses_wheel { self.wheel.peek_time() } else { self.small.peek_time() }
     }
 
-    /// There are no longer few.
+    /// Moves all items to the wheel when the small queue is full.
     #[cold]
     fn switch_to_wheel(&mut self) {
         self.uses_wheel = true;
@@ -105,14 +105,15 @@ mod tests {
 
     use super::*;
 
-    /// Pushes so far ahead, or takes one out.
+    /// Pushes an item this far ahead, or pops one.
     #[derive(Clone, Debug)]
     enum Step {
         Push(u64),
         Pop,
     }
 
-    /// Times when more come and times when more leave, so that there are few, many, and few again.
+    /// Alternates between phases with more pushes and phases with
+    /// more pops, so that the queue grows and shrinks repeatedly.
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let phase = |pushes: u32, pops: u32| {
             let ahead = prop_oneof![Just(0), 0u64..4, 0u64..300, 0u64..100_000, Just(1 << 40)];
@@ -130,7 +131,7 @@ mod tests {
             let mut twin: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
             let (mut now, mut arrival) = (0, 0);
             for step in steps {
-                // Looking ahead changes nothing, whatever is pushed after it.
+                // Peeking changes nothing, whatever is pushed afterwards.
                 prop_assert_eq!(queue.peek_time(), twin.peek().map(|top| top.0.0));
                 match step {
                     Step::Push(ahead) => {

@@ -1,9 +1,8 @@
-//! Chance: seeded, and the same on every machine and in every version.
+//! Seeded randomness that is the same on every machine and in every version.
 //!
-//! The generator is xoshiro256++; what is drawn from it (bounded integers, exponential times, shuffles)
-//! is written here and pinned by golden values, because the sampling functions of libraries may change
-//! their values from one release to the next. Independent uses take independent streams of one seed,
-//! so that adding a fault to a run does not change the delays of its messages.
+//! The generator is xoshiro256++. The sampling functions (bounded integers, exponential times) are written here and pinned
+//! by golden values, because those of libraries may change their values from one release to the next. Independent uses take
+//! independent streams of one seed, so that adding a fault to a run does not change the delays of its messages.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -12,42 +11,41 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 #[derive(Clone, Debug)]
 pub struct Random(Xoshiro256PlusPlus);
 
-/// What a stream is for.
+/// The use of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Message delays.
+    /// Delays of messages on links.
     Delays = 1,
     /// Loss, duplication, reordering and omission.
     Links = 2,
-    /// Who fails and when.
+    /// Victims and times of faults.
     Faults = 3,
-    /// How long the oracle takes to notice.
+    /// Detection delays of the oracle.
     Detection = 4,
-    /// What traitors do.
+    /// Random choices of traitors.
     Traitors = 5,
-    /// When users act.
+    /// Processes and times of user requests.
     Users = 6,
-    /// By how much clocks are wrong.
+    /// Offsets and drifts of clocks.
     Clocks = 8,
-    /// Whose identifiers change and when.
+    /// Processes and times of identifier changes.
     Identifiers = 20,
-    /// What world a campaign makes of a seed.
+    /// The worlds that a campaign derives from a seed.
     Worlds = 16,
-    /// What an experiment leaves to the seed before it makes a scenario.
+    /// Choices of an experiment before it creates a scenario.
     Experiment = 7,
 }
 
 impl Random {
-    /// The stream of this seed for this use.
+    /// Creates the stream of this seed for this use.
     pub fn new(seed: u64, stream: Stream) -> Self {
-        // An odd multiplier keeps the streams of neighbouring seeds apart; the generator's own seeding
-        // spreads the rest.
+        // An odd multiplier separates the streams of neighbouring seeds. The generator's own seeding spreads the rest.
         Self(Xoshiro256PlusPlus::seed_from_u64(
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ((stream as u64) << 56) ^ stream as u64,
         ))
     }
 
-    /// Any 64 bits.
+    /// Returns 64 random bits.
     #[inline(always)]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
@@ -85,8 +83,8 @@ impl Random {
         self.unit() < probability
     }
 
-    /// Exponential with this mean, in whole nanoseconds. The logarithm is libm's: that of the standard
-    /// library may differ from machine to machine.
+    /// Exponential with this mean, in whole nanoseconds. The logarithm is that of libm, because that of the standard
+    /// library may differ between machines.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         (-(mean as f64) * libm::log(1.0 - self.unit())) as u64
     }

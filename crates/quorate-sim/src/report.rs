@@ -1,4 +1,4 @@
-//! What came of a run, for programs: the JSON that `sim` and `replay` print.
+//! The report of a run: the JSON that `sim` and `replay` print.
 
 use std::collections::BTreeMap;
 
@@ -9,140 +9,140 @@ use crate::accounting::{KindCounts, LayerAccount};
 use crate::entry_delays::SpanSummary;
 use crate::monitor::{Evidence, Status};
 
-/// The outcome in a word.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every watched property held, inside the assumptions.
+    /// Every monitored property held, within the assumptions.
     Holds,
-    /// A watched property was broken.
+    /// A monitored property was violated.
     Violated,
-    /// Nothing was broken, but the run left the algorithm's assumptions.
+    /// No property was violated, but the run broke an assumption of the algorithm.
     OutsideAssumptions,
 }
 
-/// Everything that is known of a run.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// The family it belongs to.
+    /// Family of the algorithm.
     pub family: &'static str,
-    /// How many processes there were.
+    /// Number of processes in the run.
     pub processes: usize,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// The outcome.
+    /// Outcome of the run.
     pub verdict: Verdict,
-    /// What became of each property.
+    /// Result for each property.
     pub properties: Vec<PropertyReport>,
-    /// What became of each assumption.
+    /// Result for each assumption.
     pub assumptions: Vec<AssumptionReport>,
-    /// How many requests were made.
+    /// Number of requests made.
     pub requests: u64,
-    /// How often anybody entered; nobody does where there is no section.
+    /// Number of entries into the critical section; zero for families without one.
     pub entries: u64,
-    /// Who entered, in order, the first ten thousand.
+    /// Processes that entered, in order, up to the first ten thousand.
     pub order: Vec<u32>,
-    /// The messages of the algorithm's own layer.
+    /// Messages of the algorithm's own layer.
     pub messages: Messages,
-    /// The messages of the layers below it.
+    /// Messages of the layers below it.
     pub layers: BTreeMap<&'static str, Messages>,
-    /// Messages that did not arrive, by reason, all layers together.
+    /// Number of messages that did not arrive, by reason, summed over all layers.
     pub lost: BTreeMap<&'static str, u64>,
-    /// Messages that arrived twice.
+    /// Number of messages that arrived twice.
     pub duplicated: u64,
-    /// What the algorithm promised to cost, and what it cost.
+    /// Promised and actual message cost of the algorithm.
     pub cost: CostReport,
-    /// How long entries took.
+    /// Delays of entries or of the corresponding operations of other families.
     pub delays: DelayReport,
-    /// What a detector noticed, if the algorithm is one.
+    /// Results of a detector, if the algorithm is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection: Option<DetectionReport>,
-    /// What was multicast and delivered, if the algorithm does that.
+    /// Multicasts and deliveries, if the algorithm is a multicast.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastReport>,
-    /// What became of clocks, if the algorithm sets them.
+    /// Results of clock synchronisation, if the algorithm sets clocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReport>,
-    /// Who leads and what it took, if the algorithm elects.
+    /// Leader and cost, if the algorithm is an election.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub election: Option<ElectionReport>,
-    /// What was proposed and decided, if the algorithm is an agreement.
+    /// Proposals and decisions, if the algorithm is an agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
-    /// How the work was spread: messages sent and received by each process, own layer.
+    /// Load distribution: messages sent and received by each process, own layer only.
     pub load: LoadReport,
-    /// Who still waits.
+    /// Processes that still wait at the end.
     pub waiting: Vec<u32>,
-    /// Who gave up because no quorum was left.
+    /// Processes that gave up because no quorum was left.
     pub no_quorum: Vec<u32>,
-    /// What it ran over, if not in the simulator.
+    /// Transport of the run, if it was not simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<TransportReport>,
-    /// The time at which the run ended, in nanoseconds.
+    /// Time at which the run ended, in nanoseconds.
     pub virtual_time: u64,
-    /// How many events there were: inputs that a process handled or missed, and faults.
+    /// Number of events: inputs that a process handled or missed, and faults.
     pub events: u64,
-    /// How many messages were delivered.
+    /// Number of messages delivered.
     pub deliveries: u64,
     /// Why the run ended.
     pub ending: &'static str,
-    /// What went wrong, in order.
+    /// Faults that happened, in order.
     pub faults: Vec<FaultReport>,
-    /// How often the ME3 monitor had to merge vector clocks: the price of watching it.
+    /// Number of vector clock merges of the ME3 monitor, which measures the cost of monitoring ME3.
     pub me3_merges: Option<u64>,
 }
 
-/// What became of a property.
+/// Result for a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PropertyReport {
-    /// Its name.
+    /// Identifier of the property.
     pub id: &'static str,
-    /// What became of it.
+    /// Whether it held, was violated, or was not checked.
     pub status: Status,
-    /// In a sentence.
+    /// Description of the result in a sentence.
     pub detail: String,
-    /// Whether the algorithm promises it.
+    /// Whether the algorithm promises the property.
     pub promised: bool,
-    /// When it was broken, in nanoseconds.
+    /// Time of the violation in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<u64>,
-    /// What led to a violation.
+    /// Events that led to the violation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Evidence>,
 }
 
-/// What became of an assumption.
+/// Result for an assumption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AssumptionReport {
-    /// Its name.
+    /// Identifier of the assumption.
     pub id: &'static str,
-    /// What it says.
+    /// The assumption as a sentence.
     pub sentence: &'static str,
-    /// Whether the run kept it.
+    /// Whether the run met it.
     pub met: bool,
-    /// What broke it.
+    /// Description of the event that broke it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_by: Option<String>,
 }
 
-/// The messages of a layer.
+/// Message counts of a layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Messages {
-    /// All of them.
+    /// Total number of messages.
     pub total: u64,
-    /// Those to oneself, which are in `total` unless they were asked to be left out.
+    /// Number of messages that processes sent to themselves. They are included in `total` unless `count_self` is off.
     #[serde(rename = "self")]
     pub to_self: u64,
-    /// How many bytes they have, where the algorithm counts them.
+    /// Total size in bytes, if the messages know their size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// By kind.
+    /// Number of messages by kind.
     pub by_kind: KindCounts,
-    /// Sends of each process.
+    /// Number of messages sent, by process.
     pub by_process: Vec<u64>,
-    /// Receipts of each process.
+    /// Number of messages received, by process.
     pub by_receiver: Vec<u64>,
 }
 
@@ -159,23 +159,23 @@ impl From<LayerAccount> for Messages {
     }
 }
 
-/// A promise about messages and what came of it.
+/// The promised message cost and the actual one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostReport {
-    /// The formula for messages per entry, or whatever else is counted.
+    /// Formula for the messages per entry, or per unit of another family.
     pub formula: &'static str,
-    /// For what it is paid: an entry, a multicast, an election, or a round of a detector.
+    /// The unit that the cost is for: an entry, a multicast, an election, or a round of a detector.
     pub per: &'static str,
-    /// What it gives here: the least and the most per entry.
+    /// Values of the formula for this run: the minimum and the maximum per unit.
     pub promised_per_entry: [u64; 2],
-    /// Messages per entry, if anybody entered.
+    /// Actual messages per unit; none if there was no unit.
     pub per_entry: Option<f64>,
-    /// Whether the promise was kept; none where there is nothing to compare.
+    /// Whether the promise was kept; none if the run cannot be compared with it.
     pub kept: Option<bool>,
 }
 
 impl CostReport {
-    /// So many messages were paid for so many entries, or whatever it is paid for.
+    /// Creates the report for `messages` messages in `count` units. The promise is checked only if the run is `comparable`.
     pub fn new(
         cost: &Cost,
         per: &'static str,
@@ -195,156 +195,159 @@ impl CostReport {
     }
 }
 
-/// How long entries took, in nanoseconds and in message delays.
+/// Delays in nanoseconds and in message delays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayReport {
-    /// One message delay, in nanoseconds.
+    /// One message delay in nanoseconds.
     pub unit: u64,
-    /// From request to entry, with the section free and nobody else waiting; from the first multicast of a process
-    /// to each delivery by another; or from the first proposal to each decision.
+    /// Mutual exclusion: from request to entry, with the section free and no other process waiting. Multicast: from the
+    /// first message of a process to each delivery by another one. Agreement: from the first proposal to each decision.
+    /// Election: from the request to learning the leader. Clocks: from the request to the adjustment.
     pub client: DelayStatistics,
-    /// From exit to the next entry, with somebody waiting.
+    /// From exit to the next entry, with a process waiting.
     pub synchronisation: DelayStatistics,
 }
 
-/// Some delays in a nutshell.
+/// Statistics of a series of delays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayStatistics {
-    /// How many were measured.
+    /// Number of delays measured.
     pub count: u64,
-    /// The mean in message delays.
+    /// Mean in message delays.
     pub mean: Option<f64>,
-    /// The shortest, in nanoseconds.
+    /// Shortest delay in nanoseconds.
     pub min: u64,
-    /// The longest, in nanoseconds.
+    /// Longest delay in nanoseconds.
     pub max: u64,
-    /// What the algorithm promises, in message delays: the least and the most.
+    /// Promise of the algorithm in message delays: minimum and maximum.
     pub promised: [u64; 2],
 }
 
 impl DelayStatistics {
-    /// These delays, in units of `unit`.
+    /// Creates the statistics, with the mean in units of `unit`.
     pub fn new(spread: SpanSummary, unit: Span, promised: [u64; 2]) -> Self {
         let (min, max) = (spread.min.0, spread.max.0);
         Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised }
     }
 }
 
-/// What a failure detector noticed, and at what price.
+/// Detection results and cost of a failure detector.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DetectionReport {
-    /// How long a round takes, in nanoseconds.
+    /// Length of a round in nanoseconds.
     pub round: u64,
-    /// How many rounds began.
+    /// Number of rounds that began.
     pub rounds: u64,
-    /// The kind of message that is counted by the round.
+    /// The kind of message that is counted by round.
     pub kind: &'static str,
-    /// How many of them a round has in the mean.
+    /// Mean number of these messages per round.
     pub per_round: f64,
-    /// The most in any round.
+    /// Maximum number of these messages in any round.
     pub per_round_most: u64,
-    /// What is promised: how many rounds after a crash everybody knows of it.
+    /// Promised number of rounds after a crash until every process knows of it.
     pub promised_rounds: Option<u64>,
-    /// Crashes and recoveries in order, and who noticed when.
+    /// Crashes and recoveries in order, with their detection.
     pub changes: Vec<ChangeReport>,
-    /// How often anybody suspected one that was up.
+    /// Number of suspicions of live processes.
     pub false_suspicions: u64,
 }
 
-/// A crash or a recovery, and who noticed it when.
+/// A crash or a recovery, and its detection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeReport {
-    /// Who crashed or came back.
+    /// The process that crashed or recovered.
     pub process: u32,
-    /// `crash` or `recovery`.
+    /// The kind of change: `crash` or `recovery`.
     pub change: &'static str,
-    /// When, in nanoseconds.
+    /// Time of the change in nanoseconds.
     pub time: u64,
-    /// How many noticed.
+    /// Number of processes that noticed the change.
     pub noticed: usize,
-    /// Who noticed first.
+    /// The first notice of the change.
     pub first: Option<NoticeReport>,
-    /// Who noticed last.
+    /// The last notice of the change.
     pub last: Option<NoticeReport>,
-    /// Who was up at the end and did not know.
+    /// Live processes that did not know of the change at the end.
     pub missing: Vec<u32>,
 }
 
-/// Somebody noticed.
+/// The detection of a change by one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct NoticeReport {
-    /// Who.
+    /// The process that noticed the change.
     pub observer: u32,
-    /// How long after the change, in nanoseconds.
+    /// Time since the change in nanoseconds.
     pub after: u64,
-    /// How many rounds after the one of the change.
+    /// Number of rounds since the round of the change.
     pub rounds: u64,
 }
 
-/// What was multicast and delivered.
+/// Results of a multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MulticastReport {
-    /// How many messages were multicast.
+    /// Number of messages that were multicast.
     pub multicasts: u64,
-    /// How many processes each is for.
+    /// Number of processes that each multicast is for.
     pub members: usize,
-    /// Who multicast any.
+    /// Processes that sent at least one multicast.
     pub senders: Vec<u32>,
-    /// How often anybody delivered one.
+    /// Number of deliveries, summed over all processes.
     pub deliveries: u64,
-    /// How many messages every member has that did not crash.
+    /// Number of messages that every member has delivered, except members that crashed and traitors.
     pub everywhere: u64,
 }
 
-/// What became of clocks. Times and offsets are in nanoseconds; an offset is how far a clock is ahead of the true time.
+/// Results of clock synchronisation. Times and offsets are in
+/// nanoseconds. An offset is how far a clock is ahead of the true time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReport {
-    /// What a right clock shows at the start, so that none is below zero.
+    /// Time that a true clock shows at the start, chosen so that no clock is below zero.
     pub start: u64,
-    /// No clock was said to gain or lose more than this, in parts per billion.
+    /// Maximum drift of any clock, in parts per billion, as configured.
     pub drift_ppb: i64,
-    /// The least time that a message was said to take.
+    /// Minimum message delay, as configured.
     pub delay_least: u64,
-    /// Those whose clocks others were set by.
+    /// Processes whose clocks serve as the reference.
     pub servers: Vec<u32>,
-    /// How often any clock was set, those of servers apart.
+    /// Number of clock settings, except those of servers.
     pub settings: u64,
-    /// How often none could be.
+    /// Number of failed attempts to set a clock.
     pub failures: u64,
-    /// Each clock that was set, or was to be.
+    /// Results for each clock that was set, or failed to be set.
     pub clocks: Vec<AdjustedClock>,
-    /// How near to each other clocks were that were set together.
+    /// Precision of clocks that were set in the same round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<PrecisionReport>,
 }
 
-/// A clock, the last time that it was set.
+/// State of a clock when it was last set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AdjustedClock {
-    /// Whose.
+    /// The process that the clock belongs to.
     pub process: u32,
-    /// How often it was set.
+    /// Number of times that it was set.
     pub settings: u64,
-    /// How often it could not be.
+    /// Number of failed attempts to set it.
     pub failures: u64,
-    /// When it was last set.
+    /// Time when it was last set.
     pub time: Option<u64>,
-    /// The offset of the machine's own clock then.
+    /// Offset of the machine's own clock at that time.
     pub before: Option<i64>,
-    /// The offset of the corrected clock then.
+    /// Offset of the corrected clock at that time.
     pub after: Option<i64>,
-    /// By how much it might be off the time it was set by.
+    /// Maximum difference from the reference that it was set by.
     pub error: Option<u64>,
-    /// Where it had been set before: its offset just before it was set again.
+    /// Offset just before the last setting, if the clock had been set before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drifted: Option<i64>,
-    /// By how much it might have been off then, the true time or the agreed one and as much true time since.
+    /// Maximum error that was allowed just before the last setting: against the true time, or against the agreed time
+    /// advanced by the true time since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drifted_most: Option<u64>,
 }
 
 impl AdjustedClock {
-    /// One that was not set yet.
+    /// A clock that has not been set yet.
     pub fn new(process: ProcessId) -> Self {
         Self {
             process: process.number(),
@@ -360,70 +363,70 @@ impl AdjustedClock {
     }
 }
 
-/// How near to each other clocks were that were set together.
+/// Precision of clocks that were set in the same round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PrecisionReport {
-    /// How many rounds there were.
+    /// Number of synchronisation rounds.
     pub rounds: u64,
-    /// Who was master in any.
+    /// Processes that were master in any round.
     pub masters: Vec<u32>,
-    /// How far the machines' own clocks were apart in the last round.
+    /// Maximum distance of the machines' own clocks in the last round.
     pub before: u64,
-    /// How far the corrected ones were.
+    /// Maximum distance of the corrected clocks in the last round.
     pub after: u64,
-    /// The furthest that any two were apart, each at the moment of setting, in any round.
+    /// Maximum distance of any two clocks in any round, each at the moment of its setting.
     pub worst: u64,
-    /// How far those two might have been.
+    /// Distance that was allowed for those two clocks.
     pub worst_most: u64,
 }
 
-/// What was proposed and decided.
+/// Results of an agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgreementReport {
-    /// How many faults the algorithm was to bear.
+    /// Number of faults that the algorithm was configured to tolerate.
     #[serde(rename = "bears")]
     pub tolerates: Option<usize>,
-    /// Who neither crashed nor lied.
+    /// Processes that neither crashed nor are traitors.
     pub correct: Vec<u32>,
-    /// What each process proposed, from process 0 on.
+    /// Proposal of each process, starting with process 0.
     pub proposals: Vec<Option<u64>>,
-    /// The same in words: `attack`, and `-` for nothing.
+    /// Proposals as text: `attack`, and `-` for none.
     #[serde(rename = "said")]
     pub proposal_texts: Vec<String>,
-    /// What each process decided: a value, or one for each process. Traitors are not asked.
+    /// Decision of each process: a value, or a vector with one value per process. None for traitors.
     pub decisions: Vec<Option<DecisionReport>>,
-    /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
+    /// Decisions as text, in the form used by expectations: `attack`, `4 3 - 1`, and `-` for none.
     #[serde(rename = "told")]
     pub decision_texts: Vec<String>,
-    /// Who can decide nothing until somebody comes back.
+    /// Processes that cannot decide until a crashed process recovers.
     pub blocked: Vec<u32>,
 }
 
-/// A decision: a value, or one for each process.
+/// A decision: a value, or a vector with one value per process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum DecisionReport {
-    /// One value.
+    /// A single decided value.
     Value(u64),
-    /// One for each process.
+    /// A vector with one value per process.
     Vector(Vec<Option<u64>>),
 }
 
-/// How the work was spread over the processes.
+/// Distribution of the load over the processes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadReport {
-    /// The mean.
+    /// Mean load of a process.
     pub mean: f64,
-    /// The population standard deviation.
+    /// Population standard deviation of the load.
     pub standard_deviation: f64,
-    /// The most.
+    /// Maximum load of a process.
     pub max: u64,
-    /// Who had the most, the first of them.
+    /// The process with the maximum load, the first if there are several.
     pub busiest: u32,
 }
 
 impl LoadReport {
-    /// The load of processes that sent and received so much.
+    /// Computes the load from the messages that each process sent and received.
     pub fn new(messages: &Messages) -> Self {
         let pairs = messages.by_process.iter().zip(&messages.by_receiver);
         let loads: Vec<u64> = pairs.map(|(sent, received)| sent + received).collect();
@@ -437,51 +440,51 @@ impl LoadReport {
     }
 }
 
-/// Who leads in the end, and what it took.
+/// Results of an election.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ElectionReport {
-    /// Whom all live processes name that have decided; none if they differ or nobody has.
+    /// The leader that all live processes with a decision name; none if they differ or none has decided.
     pub leader: Option<u32>,
-    /// With what it was elected.
+    /// Identifier that the leader was elected with.
     pub identifier: Option<u64>,
-    /// The leaders that live processes name, and who names them.
+    /// Leaders that live processes name, with their followers.
     pub camps: Vec<CampReport>,
-    /// How many elections users have begun.
+    /// Number of elections that users have begun.
     pub begun: u64,
-    /// How often anybody came to know a leader.
+    /// Number of times that a process learned of a leader.
     pub decisions: u64,
-    /// From the first election's beginning to the last decision, in nanoseconds.
+    /// Time from the start of the first election to the last decision, in nanoseconds.
     pub duration: Option<u64>,
 }
 
-/// A leader and those who follow it.
+/// A leader and its followers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CampReport {
-    /// The leader.
+    /// The process that leads.
     pub leader: u32,
-    /// With what it was elected.
+    /// Identifier that the leader was elected with.
     pub identifier: u64,
-    /// Whether it is up.
+    /// Whether the leader is up.
     pub up: bool,
-    /// The live processes that name it.
+    /// Live processes that name this leader.
     pub followers: Vec<u32>,
 }
 
-/// A run between real processes.
+/// Transport of a run between real processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TransportReport {
-    /// What they talked over.
+    /// Name of the transport.
     pub transport: &'static str,
-    /// How many times slower than the scenario says; times in the report are those of the scenario.
+    /// Slowdown compared with the scenario. Times in the report are those of the scenario.
     pub stretch: u32,
 }
 
-/// Something that went wrong.
+/// A fault that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultReport {
-    /// When, in nanoseconds.
+    /// Time of the fault in nanoseconds.
     pub time: u64,
-    /// What.
+    /// Description of the fault in words.
     #[serde(rename = "what")]
     pub description: String,
 }

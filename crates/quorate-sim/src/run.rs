@@ -1,4 +1,4 @@
-//! Runs a scenario once and says what came of it, whatever the family of the algorithm.
+//! Runs a scenario once and creates its report, for every family of algorithms.
 
 use quorate_core::{Cost, Kind, Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
 
@@ -23,32 +23,32 @@ use crate::user::User;
 use crate::watch::Watch;
 use crate::world::{Ending, Limits, World, WorldModel};
 
-/// The clock condition is watched without being asked up to this many processes.
+/// Maximum number of processes for which the clock condition is checked by default.
 const CLOCKS_MOST: usize = 64;
 
 const TOO_MANY_CLOCKS: &str =
     "not watched with so many processes; `--watch clock-condition` watches it";
 
-/// What is to be run: an algorithm's statement, its promise for this world, and what it says.
+/// The algorithm to run: its profile, its promised cost in this world, and its kinds of message.
 #[derive(Clone, Debug)]
 pub struct AlgorithmInfo {
-    /// What the algorithm says of itself.
+    /// Assumptions and guarantees of the algorithm.
     pub profile: Profile,
-    /// What it promises to cost here.
+    /// Promised cost for this scenario.
     pub cost: Cost,
-    /// The kinds of message there are: those of its processes' message type, which may not know them itself
-    /// (see [`quorate_core::Erased`]).
+    /// The kinds of message. They belong to the message type of the processes, but a type-erased message type does not
+    /// know them (see [`quorate_core::Erased`]).
     pub kinds: &'static [Kind],
 }
 
-/// How to run, apart from what the scenario says.
+/// Settings of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// Whether messages to oneself are in the totals.
+    /// Whether totals include messages that processes send to themselves.
     pub count_self: bool,
-    /// The bytes that processes and messages under way may take.
+    /// Maximum number of bytes for processes and messages in flight.
     pub memory: u64,
-    /// The most events.
+    /// Maximum number of events.
     pub events: u64,
 }
 
@@ -58,62 +58,62 @@ impl Default for Conditions {
     }
 }
 
-/// A run and what users saw of it.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// For programs.
+    /// The report for programs.
     pub report: Report,
-    /// For drawing.
+    /// The history for drawing.
     pub history: History,
 }
 
-/// Why a run could not be made.
+/// Why a run could not be completed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The world does not fit.
+    /// The processes do not fit into memory.
     #[error("{n} processes need about {needed} of memory, the bound is {bound}")]
     TooManyProcesses {
-        /// How many.
+        /// Number of processes in the scenario.
         n: usize,
-        /// What they would need.
+        /// Estimated memory that they need.
         needed: Bytes,
-        /// What there is.
+        /// The memory limit of the run.
         bound: Bytes,
     },
-    /// The messages under way would not fit.
+    /// The messages in flight would not fit into memory.
     #[error(
         "{messages} messages under way at once need about {needed} of memory, the bound is {bound}"
     )]
     TooManyMessages {
-        /// How many.
+        /// Number of messages in flight.
         messages: u64,
-        /// What they would need.
+        /// Estimated memory that they need.
         needed: Bytes,
-        /// What there is.
+        /// The memory limit of the run.
         bound: Bytes,
     },
-    /// The algorithm needs more messages than anybody would wait for.
+    /// The algorithm needs more messages than the simulator supports.
     #[error(
         "{name} has {messages} messages under way or remembered at once ({formula} in all), and at most {most} are \
          simulated; use fewer processes or a smaller --faults"
     )]
     TooCostly {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: &'static str,
-        /// How many.
+        /// Number of messages in flight or stored at the same time.
         messages: u64,
-        /// Its formula for all of them.
+        /// Formula for the total number of messages.
         formula: &'static str,
-        /// How many there may be.
+        /// Maximum number of messages at the same time.
         most: u64,
     },
-    /// Processes that never fall silent, and messages that take no time.
+    /// The processes never become quiescent and messages take no time, so virtual time would not advance.
     #[error(
         "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
     )]
     TimeStandsStill {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: &'static str,
     },
     /// The trace could not be written.
@@ -121,7 +121,7 @@ pub enum RunError {
     Trace(#[from] std::io::Error),
 }
 
-/// The processes of a run, and who drives them.
+/// Creates the processes of a run, and holds the driver if there is one.
 pub struct ProcessFactory<'d, P: Process> {
     pub(crate) make: Box<dyn Fn(ProcessId) -> P>,
     footprint: MemoryFootprint,
@@ -130,7 +130,7 @@ pub struct ProcessFactory<'d, P: Process> {
 }
 
 impl<'d, P: Process> ProcessFactory<'d, P> {
-    /// Processes that the simulator makes and drives.
+    /// Processes that the simulator creates and drives.
     pub fn simulated(make: impl Fn(ProcessId) -> P + 'static) -> Self {
         Self {
             make: Box::new(make),
@@ -140,20 +140,20 @@ impl<'d, P: Process> ProcessFactory<'d, P> {
         }
     }
 
-    /// The same driven from outside, where messages are bytes.
+    /// Processes that are driven from outside, with messages encoded as bytes.
     #[must_use]
     pub fn driven(self, wire: Wire<P::Message>, driver: Option<&'d mut dyn Driver>) -> Self {
         Self { wire: Some(wire), driver, ..self }
     }
 
-    /// The same where the type does not tell what a process and a message take.
+    /// Replaces the memory footprint, for types that do not show the size of a process and a message.
     #[must_use]
     pub fn with_footprint(self, footprint: MemoryFootprint) -> Self {
         Self { footprint, ..self }
     }
 }
 
-/// What a family brings to a run.
+/// The part of a run that depends on the family.
 pub(crate) struct RunSetup<U, M> {
     pub(crate) users: U,
     pub(crate) monitors: M,
@@ -161,17 +161,17 @@ pub(crate) struct RunSetup<U, M> {
     pub(crate) oracle: Option<OracleModel>,
     pub(crate) clocks: Clocks,
     pub(crate) until: Time,
-    /// Whether the processes never fall silent, so that the run stops when its users are content.
+    /// Whether the processes never become quiescent, so that the run stops when its users are content.
     pub(crate) never_quiescent: bool,
-    /// How many messages are soon under way together.
+    /// Number of messages that are expected in flight at the same time soon after the start.
     pub(crate) burst: u64,
-    /// What each process will need beyond its size, in bytes.
+    /// Memory that each process needs beyond its size, in bytes.
     pub(crate) bytes_per_process: u64,
 }
 
-/// Runs a scenario with a family's users and monitors. The scenario must have been validated.
+/// Runs a scenario with the users and monitors of a family. The scenario must have been validated.
 ///
-/// This is compiled for every algorithm, so that whatever does not depend on its type is elsewhere.
+/// This function is compiled for every algorithm. Code that does not depend on the type of the processes is elsewhere.
 pub(crate) fn run<P, U, M>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -211,7 +211,7 @@ where
     Ok(outcome)
 }
 
-/// Checks that the world fits, and brings all together that it needs apart from its processes.
+/// Checks that the world fits into memory, and builds everything that it needs apart from its processes.
 fn prepare<'t, U, M: Monitors>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -248,10 +248,10 @@ fn prepare<'t, U, M: Monitors>(
     Ok((budget, run_setup.users, watch, model))
 }
 
-/// What takes longer than this is late where processes run outside.
+/// Duration after which an event is late, for processes that are driven from outside.
 fn late_after(scenario: &Scenario) -> Span {
     match scenario.timing() {
-        // Whoever ends rounds waits for what is late.
+        // The driver ends a round only when its messages have arrived, so nothing is late.
         Timing::Rounds(_) => Span(u64::MAX),
         _ => scenario.delay_bounds().bound,
     }
@@ -263,7 +263,6 @@ fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
             && scenario.processes <= CLOCKS_MOST)
 }
 
-/// A run that is over.
 struct FinishedRun<'a> {
     scenario: &'a Scenario,
     info: &'a AlgorithmInfo,
@@ -362,7 +361,7 @@ fn assumptions(
     profile.assumes.iter().map(report_of).collect()
 }
 
-/// What became of each property of the family. One that is not promised is judged only if that was asked for.
+/// Judges each property of the family. A property that is not promised is judged only on request.
 fn judge<'m, M: Monitors>(
     scenario: &Scenario,
     profile: &Profile,
@@ -388,7 +387,7 @@ fn judge<'m, M: Monitors>(
         let found = finding.violation;
         (report(property, promised, finding.status, detail, found), found)
     };
-    // Few algorithms have logical clocks, and the others need not say so.
+    // Few algorithms have logical clocks. For the others the clock condition is left out.
     let concerns = |property: &Property| {
         *property != Property::ClockCondition
             || profile.guarantees.contains(property)

@@ -1,4 +1,4 @@
-//! Scenarios: everything that makes a run, as a small TOML file or a set of flags.
+//! Scenarios: the complete description of a run, as a small TOML file or a set of flags.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,142 +22,147 @@ use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
 use crate::timing::Timing;
 
-/// More processes than this are not meant: the bound keeps hostile files from filling the memory.
+/// Maximum number of processes. The limit prevents hostile files from exhausting memory.
 pub const PROCESSES_MOST: usize = 1 << 24;
 
-/// Everything that makes a run. The fields are the keys of a file and, with dashes, the flags of the
-/// command line.
+/// The complete description of a run. The fields, written with dashes, are the keys of a scenario file and mostly the
+/// flags of the command line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scenario {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// How many processes there are.
+    /// Number of processes in the run.
     pub processes: usize,
-    /// The seed of all chance.
+    /// Seed of all random choices.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, multicasts, begins an election or sets its clock at the start; in an agreement whoever has to.
+    /// Processes that request entry, multicast, begin an election or set their clock at the start. Not used in an
+    /// agreement, where every process that has to propose does so.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
-    /// Requests at times of their own, in place of `requesters`: `1@5ms`.
+    /// Requests at explicit times, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<ProcessAt>,
-    /// How often each requester enters, multicasts or begins an election.
+    /// Number of times that each requester enters, multicasts, begins an election or sets its clock.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
-    /// For whom messages are, where the algorithm multicasts: `0,1,4`; everybody if not said.
+    /// Receivers of multicasts: `0,1,4`; default: every process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<SetText>,
-    /// The first requests come at times drawn from zero to this.
+    /// The times of the first requests are drawn from zero to this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spread: SpanText,
-    /// How long a process stays inside.
+    /// Time that a process stays in the critical section.
     #[serde(default = "millisecond")]
     pub section: SpanText,
-    /// How long single processes stay inside, in place of `section`: `0=3ms,1ms`.
+    /// Stays of single processes, in place of `section`: `0=3ms,1ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub section_of: Vec<SectionOf>,
-    /// How long a user thinks between leaving and asking again, or between multicasts (a message delay if zero).
+    /// Pause of a user before it requests again. If it is zero, multicasts of one sender are one message delay apart,
+    /// and clock requests of one process a hundred message delays.
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
-    /// The law of message delays.
+    /// Delay distribution of messages.
     #[serde(default = "constant_millisecond")]
     pub delay: Delay,
-    /// Laws of single links.
+    /// Delay distributions of single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_delay: Vec<LinkDelay>,
-    /// The timing model; what the delays allow if not said.
+    /// The timing model; default: synchronous if all delays are bounded, otherwise asynchronous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
-    /// Whether links keep the order of messages.
+    /// Whether links keep the order of messages (FIFO).
     #[serde(default = "yes")]
     pub fifo: bool,
-    /// How long a process takes to handle a message.
+    /// Time that a process needs to handle a message.
     #[serde(default, skip_serializing_if = "is_default")]
     pub handling: SpanText,
-    /// Where news of crashes comes from.
+    /// The failure detector that reports crashes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub detector: DetectorChoice,
-    /// How long the oracle takes to tell an observer of a crash; a mean link delay if not said.
+    /// Delay of the oracle's notification of a crash; default: the mean message delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detection: Option<Delay>,
-    /// The same for single pairs, observer first.
+    /// Delays of the oracle for single pairs, observer first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detection_pair: Vec<LinkDelay>,
-    /// The process that serves the others or commands, where the algorithm has one.
+    /// The server or the commander, if the algorithm has one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub server: u32,
-    /// The tree to talk along, where the algorithm does.
+    /// The spanning tree that messages follow, if the algorithm uses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeText>,
-    /// The quorum system, where the algorithm votes: one of the names that it can work over.
+    /// Name of the quorum system, if the algorithm votes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorums: Option<String>,
-    /// Quorums written down, one for each process, in place of a system: `0,1`.
+    /// Explicit quorums, one for each process, in place of a quorum system: `0,1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quorum_sets: Vec<SetText>,
-    /// Single quorums written down, for one view each, in place of a system: `3/1=0,2,3,5`.
+    /// Explicit quorums of single processes in a given view, in place of a quorum system: `3/1=0,2,3,5`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quorum_of: Vec<QuorumOf>,
-    /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
+    /// Whether votes are kept until the exit, in algorithms that could return them earlier.
     #[serde(default, skip_serializing_if = "is_default")]
     pub no_cancel: bool,
-    /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
+    /// Whether a leaving process passes the permission directly to
+    /// the next one, in algorithms where the server could do so.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hand_over: bool,
-    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said.
+    /// Identifiers for an election, starting with process 0; default: the process numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<u64>,
-    /// Other identifiers from a time on: `2:40@5ms`.
+    /// Changes of identifiers at a time: `2:40@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identify: Vec<Identify>,
-    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    /// Time that a process waits for each higher-ranked process
+    /// before it becomes a candidate, if the algorithm supports it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rank_delay: SpanText,
-    /// What the logical clocks show at the start, from process 0 on.
+    /// Initial values of the logical clocks, starting with process 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
-    /// The clocks of single machines: `1:+250ms`, `2:-1s:+50ppm`.
+    /// Clocks of single machines: `1:+250ms`, `2:-1s:+50ppm`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub local_clock: Vec<LocalClock>,
-    /// Every other clock is off at the start, by up to this, as the seed has it. Servers of the time are right.
+    /// Maximum initial offset of all clocks that `local_clock` does
+    /// not list, drawn from the seed. Clocks of time servers are true.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock_offset: SpanText,
-    /// Every other clock gains or loses up to this, as the seed has it. Servers of the time are right.
+    /// Maximum drift of all clocks that `local_clock` does not list, drawn from the seed. Clocks of time servers are true.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clock_drift: DriftText,
-    /// Those who serve the time, where the algorithm asks several; `server` alone if not said: `0,1`.
+    /// The time servers, if the algorithm asks several: `0,1`; default: only `server`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<SetText>,
-    /// How many servers' answers are waited for: the first one is believed, several are compared.
+    /// Number of servers whose answers are awaited. A single answer is trusted; several are compared.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub replies: u32,
-    /// How often servers are asked before the best answer is taken.
+    /// Number of times that servers are asked before the best answer is used.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub probes: u32,
-    /// Clocks further apart than this are not averaged, where the algorithm averages; a second if not said.
+    /// Maximum distance of clocks that are averaged, if the algorithm averages; default: one second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlier: Option<SpanText>,
-    /// What is proposed in an agreement, from process 0 on; where nothing is said, n to 1, to attack or to commit.
+    /// Proposed values of an agreement, starting with process 0; default: n down to 1, or attack, or commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<u64>,
-    /// How many faults an agreement is to bear; what the algorithm does usually if not said.
+    /// Number of faults that an agreement is to tolerate; default: that of the algorithm.
     #[serde(rename = "bears", default, skip_serializing_if = "Option::is_none")]
     pub tolerates: Option<usize>,
-    /// Nothing later than this happens.
+    /// Time at which the run stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
-    /// Nobody may wait longer than this (ME2 by a bound).
+    /// Maximum time that a process may wait (bounded ME2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<SpanText>,
-    /// Properties to watch though the algorithm does not promise them, or the world is large.
+    /// Properties to check even if the algorithm does not promise them, or the world is large.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watch: Vec<String>,
-    /// What goes wrong.
+    /// Faults of the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub faults: Faults,
-    /// What should come of it.
+    /// Expected results of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
 }
@@ -186,15 +191,15 @@ fn constant_millisecond() -> Delay {
     Delay::Constant(Span::from_millis(1))
 }
 
-/// Who asks to enter at the start.
+/// The processes with a request at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Requesters {
-    /// Process 0.
+    /// Only process 0 makes a request.
     #[default]
     One,
-    /// Every process.
+    /// All processes of the world.
     All,
-    /// The first so many.
+    /// The processes with the lowest numbers, as many as given.
     First(usize),
 }
 
@@ -222,21 +227,21 @@ impl fmt::Display for Requesters {
     }
 }
 
-/// Where news of crashes comes from.
+/// The failure detector that reports crashes to processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DetectorChoice {
-    /// The driver, which is never wrong unless told to be.
+    /// The oracle of the driver, which is wrong only if a fault makes it so.
     #[default]
     Oracle,
-    /// Heartbeats: a layer of the processes' own, with messages of its own.
+    /// Heartbeats: a layer below the algorithm, with its own messages.
     Heartbeat,
-    /// Heartbeats round a ring, likewise.
+    /// Heartbeats around a ring, also as a layer below.
     HeartbeatRing,
-    /// Heartbeats with timeouts that adapt, likewise.
+    /// Heartbeats with adaptive timeouts, also as a layer below.
     AdaptiveHeartbeat,
-    /// Tests over the VCube, likewise.
+    /// Tests over the VCube, also as a layer below.
     Vcube,
-    /// Nowhere.
+    /// No failure detector: crashes are never reported.
     None,
 }
 
@@ -273,7 +278,7 @@ impl fmt::Display for DetectorChoice {
 serde_as_text!(Requesters, DetectorChoice);
 
 impl Scenario {
-    /// The default run of an algorithm: n processes, the first of which asks to enter.
+    /// The default run of an algorithm: n processes, of which process 0 makes a request.
     pub fn new(algorithm: &str, processes: usize) -> Self {
         Self {
             algorithm: algorithm.to_owned(),
@@ -323,7 +328,7 @@ impl Scenario {
         }
     }
 
-    /// The timing model: what the delays allow, if it was not said.
+    /// The timing model; by default the strongest model that the delays allow.
     pub fn timing(&self) -> Timing {
         self.timing.unwrap_or(if self.delay_bound().is_some() {
             Timing::Synchronous
@@ -332,14 +337,14 @@ impl Scenario {
         })
     }
 
-    /// The longest a message may take, if there is such a thing.
+    /// Maximum delay of a message; none if delays are unbounded.
     pub fn delay_bound(&self) -> Option<Span> {
         let own = self.link_delay.iter().map(|own| own.delay.bound());
         own.chain([self.delay.bound()])
             .try_fold(Span::ZERO, |longest, bound| bound.map(|bound| longest.max(bound)))
     }
 
-    /// The mean delay: the unit in which algorithms' delays are reported.
+    /// The mean delay, in which delays of algorithms are reported. In rounds it is the length of a round.
     pub fn delay_unit(&self) -> Span {
         match self.timing() {
             Timing::Rounds(length) => length,
@@ -347,10 +352,10 @@ impl Scenario {
         }
     }
 
-    /// The shortest that a message may take.
+    /// Minimum delay of a message.
     pub fn delay_least(&self) -> Span {
         match self.timing() {
-            // What is sent late in a round arrives with the rest.
+            // A message that is sent late in a round arrives at its end with all others.
             Timing::Rounds(_) => Span::ZERO,
             _ => {
                 let own = self.link_delay.iter().map(|own| own.delay.least());
@@ -359,12 +364,12 @@ impl Scenario {
         }
     }
 
-    /// The clocks of the machines, where none of them serves the time.
+    /// Clocks of the machines in a run without time servers.
     pub fn local_clocks(&self) -> Clocks {
         Clocks::new(self, &ProcessSet::new())
     }
 
-    /// Those who serve the time.
+    /// The time servers: `servers`, or `server` alone.
     pub fn time_servers(&self) -> ProcessSet {
         match &self.servers {
             Some(servers) => servers.0.clone(),
@@ -372,13 +377,13 @@ impl Scenario {
         }
     }
 
-    /// How the links are.
+    /// The model of the links.
     pub fn links(&self) -> LinkModel {
         let (delay, link_delay) = (self.delay.clone(), self.link_delay.clone());
         LinkModel { delay, link_delay, timing: self.timing(), fifo: self.fifo }
     }
 
-    /// The driver's detector, if it is to have one.
+    /// The model of the driver's detector, if the scenario uses it.
     pub fn oracle(&self) -> Option<OracleModel> {
         (self.detector == DetectorChoice::Oracle).then(|| OracleModel {
             delay: self.detection.clone().unwrap_or(Delay::Constant(self.delay_unit())),
@@ -386,9 +391,9 @@ impl Scenario {
         })
     }
 
-    /// What a detector may know about time, as far as the timing model lets one know.
+    /// Delay bounds that a detector may rely on. They are a guess if the timing model has no known bound.
     pub fn delay_bounds(&self) -> DelayBounds {
-        // Where messages take no time, something else has to set the pace.
+        // If messages take no time, the pace must come from another value.
         let unit = Some(self.delay_unit())
             .filter(|unit| *unit > Span::ZERO)
             .unwrap_or(Span::from_millis(1));
@@ -396,35 +401,36 @@ impl Scenario {
             Timing::Rounds(length) => Some(length),
             timing => self.delay_bound().filter(|_| timing.is_synchronous()),
         };
-        // What arrives together queues to be handled: word from everybody.
+        // Messages from all processes may arrive at the same time and queue for handling.
         let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
         let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
         DelayBounds { delay: unit, bound }
     }
 
-    /// Whether a property is to be watched though it is not promised.
+    /// Whether the scenario asks to check a property even if it is not promised.
     pub fn watches(&self, property: Property) -> bool {
         self.watch.iter().any(|id| id == property.id())
     }
 
-    /// How many messages are soon under way together if all ask at once and each asks with so many.
+    /// Number of messages in flight at the same time if all requesters send `messages` messages simultaneously; zero if
+    /// requests are spread over time.
     pub fn burst(&self, messages: u64) -> u64 {
         let at_once = self.request.is_empty() && self.spread.0 == Span::ZERO;
         let requesters = if at_once { self.first_requests().len() as u64 } else { 0 };
         requesters.saturating_mul(messages)
     }
 
-    /// Whether the detector's messages never cease, so that the run has to be stopped.
+    /// Whether the detector sends messages forever, so that the run has to be stopped.
     pub fn detector_never_quiescent(&self) -> bool {
         !matches!(self.detector, DetectorChoice::Oracle | DetectorChoice::None)
     }
 
-    /// Whether an algorithm that bears wrong suspicions goes on trying until they stop.
+    /// Whether there are false suspicions and the algorithm tolerates them. It then retries until they end.
     pub fn has_false_suspicions(&self, profile: &Profile) -> bool {
         profile.assumes.contains(&Assumption::EventualDetector) && !self.faults.suspect.is_empty()
     }
 
-    /// Whether the run may have to be stopped: processes or detectors never fall silent, or suspicions never stop.
+    /// Whether the run may have to be stopped: processes or detectors never become quiescent, or suspicions may never end.
     pub fn may_never_end(&self, profile: &Profile) -> bool {
         profile.never_quiescent
             || self.detector_never_quiescent()
@@ -436,7 +442,8 @@ impl Scenario {
         self.links().timing.is_timeless(&self.delay) && self.handling.0 == Span::ZERO
     }
 
-    /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.
+    /// Latest end of the run. If processes never become quiescent,
+    /// the default is ten times the patience for each repetition.
     pub fn until(&self, never_quiescent: bool) -> Time {
         let patience = never_quiescent.then(|| self.patience(true)).flatten();
         match (self.until, patience) {
@@ -448,8 +455,8 @@ impl Scenario {
         }
     }
 
-    /// How long anybody may wait. Where the end of the run tells nothing: a thousand mean delays, and ten times
-    /// what it takes everybody to enter after the other.
+    /// Maximum time that a process may wait. If the run never becomes quiescent, the default is a thousand mean delays
+    /// plus ten times the time that all processes need to enter one after the other.
     pub fn patience(&self, never_quiescent: bool) -> Option<Span> {
         let turn = (self.delay_unit() + self.section.0).0;
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
@@ -457,18 +464,18 @@ impl Scenario {
         self.patience.map(|patience| patience.0).or_else(|| never_quiescent.then_some(Span(usual)))
     }
 
-    /// Long enough for a detector below to notice a crash, and for what it disturbed to be mended.
+    /// Time that is long enough for a detector below to notice a crash, and for the algorithm to recover from it.
     pub fn quiet(&self) -> Span {
         let levels = u64::from(VCube::new(self.processes).dimension());
         Span(self.delay_bounds().bound.0.saturating_mul(20 * (levels + 2)))
     }
 
-    /// For whom messages are.
+    /// The receivers of multicasts.
     pub fn group(&self) -> Group {
         self.to.as_ref().map_or(Group::All, |to| Group::Only(to.0.clone()))
     }
 
-    /// The first requests, and when.
+    /// The first requests with their times.
     pub fn first_requests(&self) -> Vec<(ProcessId, Span)> {
         let mut random = Random::new(self.seed, Stream::Users);
         let mut draw = |low: u64, high: u64| Span(random.between(low, high));
@@ -498,7 +505,7 @@ impl Scenario {
         self.request.iter().map(request).collect()
     }
 
-    /// Who gets another identifier, when and which.
+    /// The changes of identifiers: process, time and new identifier.
     pub fn identifications(&self) -> Vec<(ProcessId, Span, u64)> {
         let mut random = Random::new(self.seed, Stream::Identifiers);
         let mut draw = |low: u64, high: u64| random.between(low, high);

@@ -1,9 +1,9 @@
-//! Things kept at numbered places that are used again.
+//! A slab: values in numbered slots that are reused.
 
-/// Room for as much as waits in a small world.
+/// Initial capacity, enough for the pending events of a small world.
 const INITIAL_CAPACITY: usize = 32;
 
-/// A store that gives each thing a place until it is taken out.
+/// A store that assigns a slot to each value until the value is removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     slots: Vec<Option<T>>,

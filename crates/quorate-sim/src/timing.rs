@@ -1,14 +1,14 @@
-//! Timing models: what is known about how long things take.
+//! Timing models: assumptions about delays, and what processes know of them.
 //!
-//! The model decides two things: how messages are delayed and whether an algorithm may rely on a bound.
+//! The model decides how messages are delayed, and whether an algorithm may rely on a bound.
 //!
 //! | model | delays | the bound |
 //! |---|---|---|
 //! | `rounds:D` | a message sent in a round arrives at its end | one round |
-//! | `synchronous` | by the law, which must be bounded | known |
-//! | `asynchronous` | by the law | none |
-//! | `eventually:T` | before T up to ten times the law's, but never later than T and a delay; then by the law | holds after T, which is not known |
-//! | `unknown-bound` | by the law, which must be bounded | exists, not known |
+//! | `synchronous` | by the distribution, which must be bounded | known |
+//! | `asynchronous` | by the distribution | none |
+//! | `eventually:T` | before T up to ten times longer, at most until T plus one delay; then as given | after an unknown T |
+//! | `unknown-bound` | by the distribution, which must be bounded | exists, but is unknown |
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,14 +18,14 @@ use quorate_core::{Span, Time};
 use crate::delay::Delay;
 use crate::notation::{NotationError, parse_span, serde_as_text};
 
-/// A timing model.
+/// A timing model, which bounds delays or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// Lock-step rounds of this length.
     Rounds(Span),
-    /// Bounded delay, the bound known.
+    /// Bounded delays with a known bound.
     Synchronous,
-    /// No bound.
+    /// Delays without a bound.
     Asynchronous,
     /// Bounds hold after this time, which no process knows.
     Eventually(Time),
@@ -34,7 +34,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// How much longer than the law says a message may take before bounds hold.
+    /// Maximum factor by which delays are longer before bounds hold.
     pub const INSTABILITY_FACTOR: u64 = 10;
 
     /// Whether processes may rely on a known bound from the start.
@@ -42,12 +42,12 @@ impl Timing {
         matches!(self, Self::Rounds(_) | Self::Synchronous)
     }
 
-    /// Whether messages with delays of this law take no time at all.
+    /// Whether messages with this delay distribution take no time at all.
     pub fn is_timeless(self, delay: &Delay) -> bool {
         !matches!(self, Self::Rounds(_)) && delay.bound() == Some(Span::ZERO)
     }
 
-    /// Whether the law of delays must have a bound.
+    /// Whether the delay distribution must be bounded.
     pub fn needs_bound(self) -> bool {
         matches!(self, Self::Synchronous | Self::UnknownBound | Self::Eventually(_))
     }

@@ -1,7 +1,7 @@
 //! Byzantine processes: what a traitor does with the messages that its algorithm would send.
 //!
-//! A strategy is applied to each message on its way out, so that it works for every algorithm; the
-//! lies themselves come from the process or its messages ([`quorate_core::Process::forge`]).
+//! A strategy is applied to each outgoing message, so it works for every algorithm. The lies themselves come from the
+//! process or its messages ([`quorate_core::Process::forge`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,21 +11,21 @@ use quorate_core::{ProcessId, UNCONDITIONAL_LIE};
 use crate::notation::{NotationError, serde_as_text};
 use crate::random::Random;
 
-/// How a traitor behaves.
+/// The behaviour of a traitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Says nothing.
+    /// Sends no messages at all.
     Silent,
-    /// Changes what it says, the same way for everyone.
+    /// Changes the contents of messages, in the same way for every receiver.
     Liar,
-    /// Tells everyone something else; where there are two things to say, odd processes hear the lie.
+    /// Sends different contents to every receiver. If only two contents are possible, odd processes receive the lie.
     Equivocator,
-    /// Tells even processes one of two things and odd ones the other, whatever it has heard: with others of its kind
-    /// it makes two worlds.
+    /// Sends one of two contents to even processes and the other to odd ones, independent of the messages that it has
+    /// received. Several such traitors together present two different worlds.
     TwoFaced,
-    /// Says everything twice.
+    /// Sends every message twice.
     Stutterer,
-    /// Does any of these, or the right thing, as the seed has it for each message.
+    /// Does one of these, or sends the true message. The seed decides for each message.
     Random,
 }
 
@@ -39,12 +39,12 @@ impl Strategy {
         (Self::Random, "random"),
     ];
 
-    /// What really leaves in place of a message of this kind to `to`.
+    /// Decides what is sent in place of a message of this kind to `to`.
     pub fn treatment(self, to: ProcessId, kind: usize, random: &mut Random) -> Treatment {
         match self {
             Self::Silent => Treatment::Nothing,
-            // The lie depends on what is said and not on whom it is said to. It is odd: never the truth where two things
-            // can be said.
+            // The lie depends on the kind of message and not on the receiver. It is odd, so it is never the truth if
+            // only two contents are possible.
             Self::Liar => Treatment::Lie(1 + 2 * kind as u64),
             Self::Equivocator => Treatment::Lie(u64::from(to.number())),
             Self::TwoFaced => {
@@ -62,16 +62,16 @@ impl Strategy {
     }
 }
 
-/// What a traitor does with a message that it should send.
+/// The treatment of a message that a traitor should send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// It does not send it.
+    /// Sends nothing at all.
     Nothing,
-    /// It sends it.
+    /// Sends the message unchanged.
     Truth,
-    /// It sends it twice.
+    /// Sends the message twice.
     Twice,
-    /// It sends this lie in its place; see [`quorate_core::Process::forge`].
+    /// Sends this lie in its place; see [`quorate_core::Process::forge`].
     Lie(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Whether a scenario makes sense: each mistake is named with the key it is about.
+//! Validation of scenarios: each error names the key that it is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use crate::notation::{Link, OFFSET_MOST, ProcessSelector};
 use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
 use crate::timing::Timing;
 
-/// Servers are not asked more often than this.
+/// Maximum number of times that servers are asked.
 const PROBES_MOST: u32 = 1_000;
 
-/// A scenario that makes no sense.
+/// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Invalid {
-    /// The key of the file, `faults.crash` for one of a table.
+    /// The key in the file; `faults.crash` for a key of a table.
     pub key: &'static str,
-    /// Its place, where the key is a list.
+    /// Index of the entry, if the key is a list.
     pub index: Option<usize>,
-    /// What is wrong, and what would be right.
+    /// Description of the error and of what would be valid.
     pub problem: String,
 }
 
@@ -34,7 +34,7 @@ impl Invalid {
 }
 
 impl Scenario {
-    /// Checks everything that can be checked before a run. Whether the algorithm exists is not known here.
+    /// Checks everything that can be checked before a run. Whether the algorithm exists is not checked here.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.validate_processes()?;
         self.validate_structure()?;
@@ -295,7 +295,7 @@ impl Scenario {
         self.validate_crashes()
     }
 
-    /// A process crashes once between recoveries, and recovers only from a crash.
+    /// Checks that a process crashes at most once between recoveries, and recovers only from a crash.
     fn validate_crashes(&self) -> Result<(), Invalid> {
         let faults = &self.faults;
         let recovers: BTreeSet<ProcessSelector> =
@@ -314,7 +314,7 @@ impl Scenario {
             let problem = format!("{crashes} crashes of {} processes", self.processes);
             return Err(Invalid::new("faults.crash", problem));
         }
-        // The earliest that each process may crash, and the earliest that anybody may.
+        // The earliest time at which each process may crash, and the earliest time at which any process may.
         let mut earliest: BTreeMap<ProcessSelector, Time> = BTreeMap::new();
         let (mut by_seed, mut by_anybody) = (Time::NEVER, Time::NEVER);
         let crash_mid = faults.crash_mid.iter().map(|crash| (crash.process, crash.at));
@@ -366,7 +366,7 @@ impl Scenario {
         }
     }
 
-    /// Nothing is said twice of the same process or pair; what is left to the seed is never the same.
+    /// Checks that the same process or pair is not listed twice. Entries that are left to the seed never count as the same.
     fn check_distinct(
         &self,
         key: &'static str,
@@ -447,7 +447,7 @@ fn is_property(id: &str) -> bool {
 }
 
 fn unknown_property(id: &str) -> String {
-    // Two families may have properties of the same name.
+    // Properties of two families may have the same name.
     let mut known: Vec<&str> = Vec::new();
     for property in Property::ALL {
         if !known.contains(&property.id()) {

@@ -1,5 +1,5 @@
-//! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
-//! algorithm's family.
+//! The observer of a run: keeps the message counts, the fault log
+//! and the trace, and feeds the monitors of the algorithm's family.
 
 use std::fmt::{Debug, Display};
 
@@ -16,28 +16,28 @@ use crate::plan::{FaultEvent, Memory};
 use crate::slab::Slab;
 use crate::trace::{Annotation, Record, RecordKind, TraceEnvelope, TraceSink};
 
-/// How many marks are kept to be drawn.
+/// Maximum number of marks that are kept for drawing.
 const HISTORY_MOST: usize = 20_000;
 
-/// Watches a run with the monitors of a family.
+/// Observes a run with the monitors of a family.
 pub struct Watch<'t, M> {
-    /// The books.
+    /// Message counts of the run.
     pub accounting: Accounting,
-    /// What went wrong.
+    /// Faults that happened during the run.
     pub fault_log: FaultLog,
-    /// What is watched for.
+    /// The monitors of the family.
     pub monitors: M,
-    /// What users saw.
+    /// Events that users can observe.
     pub history: History,
-    /// The clock condition, if it is watched for.
+    /// The monitor of the clock condition, if it is checked.
     pub(crate) clock_condition: Option<ClockCondition>,
     pub(crate) tracer: Option<Tracer<'t>>,
     metadata: Slab<MessageMetadata>,
-    /// Whether messages carry anything for their watchers.
+    /// Whether messages carry metadata for monitors or the trace.
     carries_metadata: bool,
 }
 
-/// What travels with a message for its watchers.
+/// Metadata that travels with a message for monitors and the trace.
 #[derive(Clone, Copy, Debug)]
 struct MessageMetadata {
     mark: u32,
@@ -47,7 +47,7 @@ struct MessageMetadata {
 }
 
 impl<'t, M: Monitors> Watch<'t, M> {
-    /// Watches with these monitors and writes to this trace, if there is one.
+    /// Creates an observer with these monitors, and with this trace if there is one.
     pub fn new(accounting: Accounting, monitors: M, trace: Option<&'t mut dyn TraceSink>) -> Self {
         Self {
             carries_metadata: monitors.marks_messages() || trace.is_some(),
@@ -64,7 +64,7 @@ impl<'t, M: Monitors> Watch<'t, M> {
         }
     }
 
-    /// Watches for the clock condition, too.
+    /// Also checks the clock condition.
     pub(crate) fn watch_clocks(&mut self, condition: ClockCondition) {
         self.clock_condition = Some(condition);
         self.carries_metadata = true;
@@ -96,7 +96,7 @@ impl<'t, M: Monitors> Watch<'t, M> {
             tracer.record(at, because_of, kind);
         }
         mark.into_iter().for_each(|mark| self.history.observe(at, mark));
-        // What is asked counts from the asking: a process that answers at once does so after it.
+        // A request counts from the time of the command. The outputs of a process that answers immediately follow it.
         self.monitors.on_command(at, command);
     }
 
@@ -162,7 +162,7 @@ impl<'t, M: Monitors> Watch<'t, M> {
                 self.history.observe(at, Mark::Crashed);
                 self.monitors.crashed(at);
             }
-            // The process is told, and that is traced.
+            // The recovery of the process is traced as its input.
             FaultEvent::Recover(..) => {}
             FaultEvent::Partition(groups) => self.trace(at, None, || RecordKind::Partition {
                 groups: groups.iter().map(numbers).collect(),
@@ -175,14 +175,14 @@ impl<'t, M: Monitors> Watch<'t, M> {
         }
     }
 
-    /// What a message carries that announces an event of this time, or none.
+    /// Announces an event with this time, if there is one. Returns the latest event that the process knows of.
     fn announce(&mut self, at: Moment, time: Option<u64>) -> Option<Announced> {
         let condition = self.clock_condition.as_mut()?;
         time.into_iter().for_each(|time| condition.announced(at, time));
         condition.known_to(at.process)
     }
 
-    /// Writes something for the watchers on a message that leaves.
+    /// Stores metadata for a message that is sent. Returns its tag.
     fn record_send(&mut self, at: Moment, view: MessageView<'_>, departure: Departure) -> u32 {
         let kind = self.accounting.kind(view.kind);
         let envelope = || view.envelope(kind);
@@ -199,13 +199,13 @@ impl<'t, M: Monitors> Watch<'t, M> {
             }
         }
         let mark = self.monitors.mark(at);
-        // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
+        // A detector below takes no part in the algorithm's clocks, so its messages carry no event.
         let below = kind.layer == Layer::Detector;
         let announced = if below { None } else { self.announce(at, view.stamp) };
         self.metadata.insert(MessageMetadata { mark, id: view.id, sent_in: at.event, announced })
     }
 
-    /// Reads what was written on a message that arrives, or does not.
+    /// Processes the metadata of a message that is delivered or lost.
     fn record_arrival(
         &mut self,
         at: Moment,
@@ -230,9 +230,9 @@ impl<'t, M: Monitors> Watch<'t, M> {
     }
 }
 
-/// A message as it is watched, whatever its type: the watching is compiled once for a family.
+/// A message independent of its type, so that the code for observing is compiled once for a family.
 struct MessageView<'m> {
-    /// The number of the message.
+    /// Number of the message.
     id: u64,
     from: ProcessId,
     to: ProcessId,
@@ -258,7 +258,7 @@ impl<'m> MessageView<'m> {
     }
 }
 
-/// Only what depends on the type of the processes is here: it is compiled for each algorithm.
+/// Contains only code that depends on the type of the processes, because it is compiled for each algorithm.
 impl<P, M> Observer<P> for Watch<'_, M>
 where
     P: Process,
@@ -344,24 +344,24 @@ where
     }
 }
 
-/// A trace being written; after the first failure nothing more is.
+/// A trace that is being written. After the first error nothing more is written.
 pub(crate) struct Tracer<'t> {
     sink: &'t mut dyn TraceSink,
     failed: Option<std::io::Error>,
-    /// Where the last record was.
+    /// The moment of the last record.
     last: Moment,
 }
 
 impl Tracer<'_> {
-    /// Why it could not be written, if it could not.
+    /// Returns the write error, if there was one.
     pub(crate) fn take_error(&mut self) -> Option<std::io::Error> {
         self.failed.take()
     }
 
-    /// A property turned out to be broken: told after everything else, with when it was.
+    /// Records a violation, after all other records.
     pub(crate) fn violation(&mut self, violation: &Violation) {
         let process = violation.events.last().map_or(0, |event| event.process);
-        // It may be broken later than the last thing happens: when somebody has waited for too long.
+        // A property may be violated later than the last event, if a process has waited for too long.
         let time = self.last.time.max(violation.time);
         let at = Moment { process: ProcessId::new(process), time, ..self.last };
         let (property, moment) = (violation.property.id().into(), violation.time.0);
@@ -369,7 +369,7 @@ impl Tracer<'_> {
         self.record(at, None, RecordKind::Violation { property, moment, detail, events });
     }
 
-    /// Whether there is any use in making a record.
+    /// Whether a record of this event is wanted.
     fn wants(&mut self, at: Moment) -> bool {
         self.last = at;
         if self.failed.is_some() {

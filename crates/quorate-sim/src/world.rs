@@ -1,7 +1,7 @@
 //! The discrete-event world: drives the processes of one run, event after event.
 //!
-//! A run is a function of its specification alone. Events at the same time happen in the order in which
-//! they were caused; what befalls the world by plan comes first.
+//! A run is a function of its specification alone. Events at the same time happen in the order in which they were
+//! caused. Planned faults come first.
 
 use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
@@ -18,37 +18,37 @@ use crate::slab::Slab;
 use crate::timing::Timing;
 use crate::user::{Agenda, User};
 
-/// All that makes a world, apart from its processes and users.
+/// Specification of a world, apart from its processes and users.
 #[derive(Clone, Debug)]
 pub struct WorldModel {
-    /// How many processes there are.
+    /// Number of processes in the world.
     pub n: usize,
-    /// The seed of all chance.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How the links are.
+    /// The model of the links.
     pub links: LinkModel,
-    /// How long a process takes to handle a message.
+    /// Time that a process needs to handle a message.
     pub handling: Span,
-    /// The failure detector of the driver, if the processes do not bring their own.
+    /// The failure detector of the driver, if the processes do not have their own.
     pub oracle: Option<OracleModel>,
-    /// What the clocks of the machines show.
+    /// Clocks of the machines.
     pub clocks: Clocks,
-    /// What goes wrong.
+    /// Planned faults of the run.
     pub plan: Plan,
-    /// When to stop.
+    /// Limits at which the run stops.
     pub limits: Limits,
 }
 
-/// When to stop a run that does not end by itself.
+/// Limits of a run that does not end otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Nothing later than this happens.
+    /// Time after which nothing happens.
     pub until: Time,
-    /// No more events than this.
+    /// Maximum number of events.
     pub events: u64,
-    /// No more items waiting in the queue than this.
+    /// Maximum number of items in the queue.
     pub queued: usize,
-    /// Stop once the users are content, though the processes may never be quiet.
+    /// Whether to stop once the users are content, even if the processes never become quiescent.
     pub stop_when_content: bool,
 }
 
@@ -58,24 +58,24 @@ impl Default for Limits {
     }
 }
 
-/// How a run ended.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Nothing is left to happen.
+    /// No events are left.
     Quiescent,
-    /// The users have all they wanted.
+    /// The users have everything that they wanted.
     Content,
-    /// The time was up.
+    /// The time limit was reached.
     Until,
-    /// The number of events was up.
+    /// The maximum number of events was reached.
     Events,
-    /// Too much was waiting in the queue.
+    /// The queue exceeded its maximum size.
     Queued,
-    /// Whoever watched has gone.
+    /// The observer has failed, for example because the trace could not be written.
     Unwatched,
 }
 
-/// A world of processes `P` with users `U`, watched by `O`.
+/// A world of processes `P` with users `U` and observer `O`.
 pub struct World<P: Process, U, O> {
     pub(crate) nodes: Vec<Node<P>>,
     effects: Effects<P>,
@@ -84,7 +84,7 @@ pub struct World<P: Process, U, O> {
 }
 
 impl<P: Process, U, O> World<P, U, O> {
-    /// The bytes that a message takes in the queue, its contents included.
+    /// Bytes that a message takes in the queue, including its contents.
     pub const fn bytes_per_event() -> usize {
         Queue::<Item<P::Message>>::bytes_per_item()
     }
@@ -96,7 +96,7 @@ where
     U: User<Command = P::Command, Output = P::Output>,
     O: Observer<P>,
 {
-    /// A world of processes made by `make`, which is called again for one that restarts without memory.
+    /// Creates a world of processes made by `make`. It is called again for a process that restarts without memory.
     pub fn new(
         model: WorldModel,
         make: impl Fn(ProcessId) -> P + 'static,
@@ -155,22 +155,22 @@ where
         Self { nodes, effects: Effects::default(), make: Box::new(make), engine }
     }
 
-    /// The current time.
+    /// The current virtual time.
     pub fn now(&self) -> Time {
         self.engine.now
     }
 
-    /// How many events there have been.
+    /// Number of events so far.
     pub fn events(&self) -> u64 {
         self.engine.event
     }
 
-    /// How many messages have been delivered.
+    /// Number of messages delivered so far.
     pub fn deliveries(&self) -> u64 {
         self.engine.deliveries
     }
 
-    /// The process as it is now.
+    /// The current state of a process.
     pub fn process(&self, id: ProcessId) -> &P {
         &self.nodes[id.index()].process
     }
@@ -180,27 +180,27 @@ where
         self.nodes[id.index()].up
     }
 
-    /// Who is watching.
+    /// The observer of the world.
     pub fn observer(&self) -> &O {
         &self.engine.observer
     }
 
-    /// Whether each process is up.
+    /// Whether each process is up, by process index.
     pub(crate) fn up(&self) -> Vec<bool> {
         self.nodes.iter().map(|node| node.up).collect()
     }
 
-    /// How much waits in the queue.
+    /// Number of items in the queue.
     pub fn queued(&self) -> usize {
         self.engine.queue.len()
     }
 
-    /// The processes as they are at the end, and who was watching.
+    /// Returns the final state of the processes, and the observer.
     pub fn into_parts(self) -> (Vec<P>, O) {
         (self.nodes.into_iter().map(|node| node.process).collect(), self.engine.observer)
     }
 
-    /// Runs until nothing is left to happen or a limit is reached.
+    /// Runs until no events are left or a limit is reached.
     pub fn run(&mut self) -> Ending {
         self.start();
         loop {
@@ -224,7 +224,7 @@ where
         self.schedule(None);
     }
 
-    /// Lets the next event happen; tells how the run ended if there is none.
+    /// Processes the next event. Returns why the run has ended, if it has.
     #[inline(always)]
     pub fn step(&mut self) -> Option<Ending> {
         let engine = &mut self.engine;
@@ -242,7 +242,7 @@ where
         }
         let engine = &mut self.engine;
         let Some((time, label, item)) = engine.queue.pop() else { return Some(Ending::Quiescent) };
-        // The end of time is never reached: what is to happen then does not.
+        // The maximum time stands for never: events at that time do not happen.
         if time > engine.limits.until.0 || time == u64::MAX {
             engine.now = engine.limits.until;
             return Some(Ending::Until);
@@ -277,7 +277,7 @@ where
         self.handle(envelope);
     }
 
-    /// A message is handled, in the loop of a run.
+    /// Handles a message, in the main loop of a run.
     #[inline(always)]
     fn handle(&mut self, envelope: Envelope<P::Message>) {
         let Some(at) = self.deliver_message(envelope) else { return };
@@ -290,7 +290,7 @@ where
         }
     }
 
-    /// A message is handled, elsewhere: not to have the loop compiled again for every algorithm.
+    /// Handles a message outside the main loop. Not inlined, so that the code is not compiled twice for every algorithm.
     #[inline(never)]
     pub(crate) fn handle_cold(&mut self, envelope: Envelope<P::Message>) {
         if let Some(at) = self.deliver_message(envelope) {
@@ -298,7 +298,7 @@ where
         }
     }
 
-    /// A process is given a message, if nothing is in the way; what it wants is still to be done.
+    /// Delivers a message to its process unless it is dropped. The effects are still to be applied.
     #[inline(always)]
     fn deliver_message(&mut self, envelope: Envelope<P::Message>) -> Option<Moment> {
         let Envelope { from, to, tag, message } = envelope;
@@ -331,7 +331,7 @@ where
             ScheduledEvent::Command(pending) => self.command(pending),
             ScheduledEvent::Belief { observer, belief, because_of, epoch } => {
                 let oracle = self.engine.oracle.as_mut().expect("only the oracle plans beliefs");
-                // Who is down hears nothing, and is told when it is back.
+                // A process that is down is not notified. It is notified after its recovery.
                 if self.nodes[observer.index()].up
                     && oracle.adopt_if_current(observer, belief, epoch)
                 {
@@ -355,7 +355,7 @@ where
         }
         let at = engine.next_moment(process);
         effects.set_now(node.local_time(at.time));
-        // What is refused has not been asked: nobody sees the command before the process has taken it.
+        // A refused command counts as never given: the observer sees a command only after the process has accepted it.
         if let Err(why) = node.process.on_command(command.clone(), effects) {
             effects.drain().for_each(drop);
             return engine.observer.refuse(at, &command, &why);
@@ -379,7 +379,7 @@ where
         }
     }
 
-    /// Lets a process act and carries out what it wants.
+    /// Runs a handler of a process and applies its effects.
     pub(crate) fn invoke(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
         let Self { nodes, effects, .. } = self;
         let node = &mut nodes[at.process.index()];
@@ -389,7 +389,7 @@ where
         self.schedule(Some(at.event));
     }
 
-    /// Does what the process of this event wants; it may crash on the way.
+    /// Applies the effects of the process of this event. The process may crash while it sends a multicast.
     #[inline(never)]
     fn apply_effects(&mut self, at: Moment) {
         let Self { nodes, effects, engine, .. } = self;
@@ -401,8 +401,8 @@ where
         }
     }
 
-    /// Puts what the users want into the queue: what they plan, or what they want in answer to an event and only
-    /// as long as the process lives.
+    /// Schedules the commands on the agenda: planned ones, or those in response to an event. The latter are only for
+    /// the current incarnation of the process.
     fn schedule(&mut self, because_of: Option<u64>) {
         let Self { nodes, engine, .. } = self;
         if engine.agenda.is_empty() {
@@ -418,13 +418,13 @@ where
         engine.agenda = agenda;
     }
 
-    /// Ends the round if all that belongs to it has happened; tells whether it did.
+    /// Ends the round if everything that belongs to it has happened. Returns whether it did.
     fn end_round(&mut self) -> bool {
         let Some(round) = &mut self.engine.round else { return false };
         if round.awaited_by.is_empty() {
             return false;
         }
-        // A round ends after everything that happens at its last moment, which is the first of the next.
+        // A round ends after all events at its last moment, which is the first moment of the next round.
         let number =
             self.engine.now.0.div_ceil(round.length.0).max(round.last_ended.saturating_add(1));
         let end = Time(number.saturating_mul(round.length.0));
@@ -453,7 +453,7 @@ where
             return;
         }
         let at = self.engine.next_moment(fault.victim());
-        // A crash reports itself: it may also come from within a multicast.
+        // A crash is reported by `crash` itself, because it may also happen within a multicast.
         if let FaultEvent::Crash(_) = fault {
             return self.crash(at);
         }
@@ -513,7 +513,8 @@ where
         self.schedule(Some(at.event));
     }
 
-    /// The oracle will tell a process that is back who is down, whether it knew or not, and who no longer is.
+    /// Schedules the oracle's notifications for a recovered process: all processes that are down, even if it knew of
+    /// them, and suspected processes that are up again.
     fn notify_recovered(&mut self, at: Moment) {
         let up = self.up();
         let Some(oracle) = &mut self.engine.oracle else { return };
@@ -522,7 +523,7 @@ where
         }
     }
 
-    /// The oracle will tell everyone, each in its own time.
+    /// Schedules the oracle's notification of every other process, each with its own delay.
     fn notify_all(&mut self, at: Moment, belief: Belief) {
         if let Some(oracle) = &mut self.engine.oracle {
             oracle.advance_epoch(at.process);

@@ -1,4 +1,4 @@
-//! How much memory a world takes, measured by an allocator that counts.
+//! Memory use of a world, measured by a counting allocator.
 
 #![expect(clippy::print_stdout, reason = "what was measured is worth reading")]
 
@@ -48,7 +48,7 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
     World::new(model, move |id| RicartAgrawala::new(n, id), users, watch)
 }
 
-/// All in one test: the allocator counts for the whole program, so nothing else may run beside it.
+/// A single test, because the allocator counts for the whole program and nothing else may run at the same time.
 #[test]
 fn idle_processes_are_small_and_deliveries_allocate_nothing() {
     let region = Region::new(COUNTING);
@@ -71,7 +71,7 @@ fn idle_processes_are_small_and_deliveries_allocate_nothing() {
     let (extra, deliveries) = (more.saturating_sub(few), long - short);
     println!("{extra} more allocations for {deliveries} more deliveries");
     assert_eq!(deliveries, 180 * 32 * 2 * 31);
-    // Buffers may still grow now and then when chance crowds a slot; nothing grows with each message.
+    // Buffers may still grow occasionally when many items fall into one slot. Nothing grows with each message.
     assert!(
         extra < deliveries as usize / 1000,
         "{extra} more allocations for {deliveries} more deliveries"

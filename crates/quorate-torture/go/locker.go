@@ -1,9 +1,9 @@
-// A client that locks with etcd's Go package. A worker of the torture tells it what to do, line by line:
+// A client that locks with etcd's Go package. A worker of the torture tests sends commands, one per line:
 //
 //	lock NAME MILLISECONDS   is answered with "granted TOKEN", "timeout" or "failed WHY"
 //	unlock                   is answered with "unlocked" or "failed WHY"
 //
-// It says "session" first, and "done" as soon as the package says that the session is over. It ends with its input.
+// It prints "session" first, and "done" as soon as the package reports the end of the session. It ends with its input.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/clientv3/concurrency"
 )
 
-// Longest time for a call that does not wait for other clients.
+// Timeout of a call that does not wait for other clients.
 const patience = time.Second
 
 var out sync.Mutex
@@ -28,7 +28,7 @@ var out sync.Mutex
 func say(format string, words ...interface{}) {
 	out.Lock()
 	defer out.Unlock()
-	// One line, whatever an error contains.
+	// A single line, even if an error contains newlines.
 	line := strings.ReplaceAll(fmt.Sprintf(format, words...), "\n", " ")
 	fmt.Fprintln(os.Stdout, line)
 }
@@ -48,9 +48,9 @@ func main() {
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: strings.Split(os.Args[1], ","),
-		// The package believes in a new session for this long and a second more, until its first keep-alive is answered.
+		// A new session counts as valid for this long plus a second, until its first keep-alive is answered.
 		DialTimeout: time.Second,
-		// gRPC pings a silent server after 10 s at the earliest, whatever is asked for.
+		// gRPC pings a silent server after 10 s at the earliest, whatever is configured.
 		DialKeepAliveTime:    time.Second,
 		DialKeepAliveTimeout: time.Second,
 	})
@@ -93,7 +93,7 @@ func lock(mutex *concurrency.Mutex, wait time.Duration) {
 	switch {
 	case err == nil:
 		say("granted %d", mutex.Header().Revision)
-	// The package has deleted its key, and was told so.
+	// The package has deleted its key, and etcd has confirmed that.
 	case ctx.Err() != nil && mutex.Key() == "\x00":
 		say("timeout")
 	default:

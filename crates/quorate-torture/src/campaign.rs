@@ -1,4 +1,4 @@
-//! A run: injects the faults of a seed into a cluster while workers take the lock in turn, and judges the logs.
+//! A campaign: injects the faults of a seed into a cluster while workers take the lock in turn, and judges the logs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,15 +26,15 @@ use crate::wait::{self, pause, wait_until};
 pub(crate) struct TorturePlan {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
-    /// Kinds of clients.
+    /// Kinds of clients that take part.
     pub(crate) kinds: ClientKinds,
     pub(crate) length: RunLength,
     pub(crate) seed: u64,
-    /// Only faults with this in their names.
+    /// Only faults with this text in their names are injected.
     pub(crate) only: String,
 }
 
-/// How long faults are injected.
+/// Length of the fault injection, as a duration or as a number of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunLength {
     Seconds(u64),
@@ -67,47 +67,48 @@ impl fmt::Display for RunLength {
 pub(crate) struct TortureOutcome {
     pub(crate) verdicts: Vec<PropertyVerdict>,
     pub(crate) history: RunHistory,
-    /// Number of faults of each kind.
+    /// Number of injected faults by kind.
     pub(crate) faults: BTreeMap<Fault, usize>,
     /// Time from the end of each fault to the next grant, in microseconds.
     pub(crate) recoveries: Vec<u64>,
-    /// Time from the end of the last fault until every worker had had the lock.
+    /// Time from the end of the last fault until every worker had held the lock.
     pub(crate) all_served_after: Option<u64>,
-    /// Exits of processes that no fault has caused.
+    /// Exits of processes that were not caused by a fault.
     pub(crate) exits: Vec<String>,
-    /// Losses of the long holders, permitted and not.
+    /// Losses of the long holders, permitted or not.
     pub(crate) losses: Vec<HolderLoss>,
-    /// Times in which nodes did not work because of faults.
+    /// Periods in which nodes did not work because of faults.
     pub(crate) outages: Vec<Outage>,
 }
 
-/// Greatest time-to-live of a session. Leases of etcd's API need more than two seconds.
+/// Maximum time-to-live of a session. Leases of etcd's API need more than two seconds.
 const TTL_MOST_MS: u64 = 3_000;
 
-/// Longest time from the end of a fault until its nodes are ready. A link that was being dialled may wait for its handshake to
-/// time out, and then for the longest pause between two attempts. A node that has forgotten its votes abstains for the
-/// greatest ttl, which counts from its start.
+/// Maximum time from the end of a fault until its nodes are ready. A link that is being dialled may wait for its handshake
+/// to time out, and then for the longest pause between two attempts. A node that has forgotten its votes abstains for the
+/// maximum ttl, counted from its start.
 fn recovery_limit() -> Duration {
     let limits = quorate_net::Limits::default();
     limits.handshake + limits.redial_max + Duration::from_millis(TTL_MOST_MS)
 }
 
-/// Time for each of the checks after the last fault.
+/// Timeout of each check after the last fault.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A long holder logs that it has its lock ten times per second. An older line shows that it does nothing.
+/// Maximum age of a long holder's last log line. It logs that it holds its lock ten times per second, so an older line
+/// shows that it does nothing.
 const HELD_AGE_US: u64 = 1_000_000;
 
-/// A fault takes less, the time until the next one included.
+/// Upper bound on the duration of a fault, including the time until the next one.
 const FAULT_MOST: Duration = Duration::from_secs(60);
 
 /// Results of the faults of a run that are not in the logs.
 #[derive(Debug, Default)]
 struct FaultRounds {
     faults: BTreeMap<Fault, usize>,
-    /// When faults were undone.
+    /// Times at which faults were undone.
     healings: Vec<u64>,
-    /// Nodes that were asked to end and did not do so properly.
+    /// Nodes that did not exit properly after SIGTERM.
     bad_exits: Vec<String>,
     exits: Vec<String>,
 }
@@ -116,11 +117,11 @@ struct FaultRounds {
 #[derive(Debug, Default)]
 struct FinalState {
     healed: u64,
-    /// Time until every worker had had the lock.
+    /// Time until every worker had held the lock.
     all_served_after: Option<u64>,
-    /// Nodes that do not vote or do not hear all others.
+    /// Nodes that do not vote or are not connected to all others.
     absent: Vec<usize>,
-    /// Kinds whose long holder does not have its lock.
+    /// Kinds whose long holder does not hold its lock.
     without_lock: Vec<ClientKind>,
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn run(
     mut progress: impl FnMut(&str),
 ) -> io::Result<TortureOutcome> {
     let TorturePlan { nodes, workers, ref kinds, .. } = *plan;
-    // Short leases, so that a minute has many rounds.
+    // Short leases, so that a minute contains many rounds.
     let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER_TIMEOUT.as_millis() as u64);
     let (kinds, absent) = (kinds.clone(), None);
     let config = FleetConfig { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
@@ -147,7 +148,7 @@ pub(crate) fn run(
     rounds.run(plan, &mut fleet, &mut progress)?;
     let last = final_state(&fleet, workers)?;
     rounds.report_exits(&mut fleet, &mut progress);
-    // A claim of a worker that goes on would look as if it lasted until its deadline.
+    // A claim of a worker that continues would appear to last until its deadline.
     fleet.kill_clients();
     rounds.exits = fleet.exits();
     let outcome = outcome(plan, &fleet, rounds, &last)?;
@@ -176,18 +177,18 @@ impl FaultRounds {
         while plan.length.is_left(self.faults.values().sum(), begun) {
             wait::check()?;
             if round.is_empty() {
-                // Each kind once before any comes again, so that a short run has most of them.
+                // Each kind once before any is repeated, so that a short run contains most of them.
                 round = possible.clone();
             }
             let fault = round.swap_remove(rng.index(round.len()));
-            // Nodes never vote again if a majority of them has forgotten its votes: no node may forget before the last one
-            // that did so votes again.
+            // If a majority of nodes forgets its votes, the nodes never vote again. So the next
+            // node may forget only once the previous one has recovered and votes.
             if fault == Fault::Forget && !wait_until_healthy(fleet)? {
                 continue;
             }
             let mut remedies = self.inject(fault, fleet, &mut rng, progress)?;
             pause(rng.in_range(100..1_200));
-            // One fault in four gets another one on top.
+            // One fault in four overlaps with a second one.
             let second = possible[rng.index(possible.len())];
             let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
             if both {
@@ -204,7 +205,7 @@ impl FaultRounds {
         Ok(())
     }
 
-    /// Injects a fault. Returns how it is undone.
+    /// Injects a fault. Returns the remedies that undo it.
     fn inject(
         &mut self,
         fault: Fault,
@@ -219,14 +220,14 @@ impl FaultRounds {
         Ok(injection.remedies)
     }
 
-    /// Tells of processes that have ended by themselves since the last look.
+    /// Reports processes that have exited unexpectedly since the last call.
     fn report_exits(&mut self, fleet: &mut Fleet, progress: &mut impl FnMut(&str)) {
         let known = std::mem::replace(&mut self.exits, fleet.exits());
         self.exits.iter().filter(|exit| !known.contains(exit)).for_each(|exit| progress(exit));
     }
 }
 
-/// Waits until everything works after the last fault. Each check has a deadline of its own.
+/// Waits until everything works after the last fault. Each check has its own deadline.
 fn final_state(fleet: &Fleet, workers: usize) -> io::Result<FinalState> {
     let healed = Moment::now().0;
     let all_served_after = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
@@ -238,7 +239,7 @@ fn final_state(fleet: &Fleet, workers: usize) -> io::Result<FinalState> {
     Ok(FinalState { healed, all_served_after, absent, without_lock: await_holders(fleet)? })
 }
 
-/// Judges what the files say.
+/// Judges the files of the run.
 fn outcome(
     plan: &TorturePlan,
     fleet: &Fleet,
@@ -299,14 +300,14 @@ fn losses(history: &RunHistory, outages: &[Outage], nodes: usize) -> Vec<HolderL
     losses
 }
 
-/// Waits a while until all nodes vote.
+/// Waits a few seconds until all nodes vote and are connected; returns whether they are.
 fn wait_until_healthy(fleet: &Fleet) -> io::Result<bool> {
     wait_until(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
     remedies.iter().try_for_each(|remedy| remedy.apply(fleet))?;
-    // A link has two ends, so that a cut is undone only when all of its hosts are healed.
+    // A link has two ends, so that a cut is undone only when all its hosts are healed.
     (0..fleet.node_count()).for_each(|node| fleet.end(node, OutageCause::CutOff));
     Ok(())
 }
@@ -317,7 +318,7 @@ fn recovery(history: &RunHistory, moment: u64) -> Option<u64> {
     next.map(|start| start - moment)
 }
 
-/// Waits until every long holder has its lock. Returns the kinds of those that do not get it in time.
+/// Waits until every long holder has its lock. Returns the kinds that do not get it in time.
 fn await_holders(fleet: &Fleet) -> io::Result<Vec<ClientKind>> {
     let holders = fleet.kinds.iter().take(fleet.holder_count()).enumerate();
     let mut holders: Vec<_> = holders
@@ -337,7 +338,7 @@ fn await_holders(fleet: &Fleet) -> io::Result<Vec<ClientKind>> {
     Ok(without)
 }
 
-/// When a long holder last logged that it has its lock; `None` if it does not have it.
+/// When a long holder last logged that it holds its lock; `None` if it does not hold it.
 #[derive(Debug, Default)]
 struct LastHeld(Option<u64>);
 
@@ -357,7 +358,7 @@ impl LastHeld {
     }
 }
 
-/// Waits until every worker has had the lock since then; false if that takes too long. No worker is started meanwhile.
+/// Waits until every worker has held the lock since `since`; false on timeout. No worker is started meanwhile.
 fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
     let logs = (0..workers).filter_map(|worker| fleet.logs(worker).pop());
     let mut waiting: Vec<Tail> = logs.map(Tail::new).collect();
@@ -373,7 +374,7 @@ fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
     })
 }
 
-/// Whether a worker was granted the lock after that time, and could rely on it when it knew.
+/// Whether a worker was granted the lock after `since`, and before the deadline of the grant.
 fn is_granted(words: &[String], since: u64) -> bool {
     let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
     words[0] == "granted" && number(1) > Some(since) && number(1) < number(3)

@@ -12,7 +12,7 @@ pub(crate) struct PropertyVerdict {
     pub(crate) broken: Vec<String>,
 }
 
-/// Checks all properties. The last fault was undone at `healed`; each of the `workers` has to get the lock after that.
+/// Checks all properties. The last fault was undone at `healed`. Each of the `workers` has to get the lock after that.
 pub(crate) fn judge(history: &RunHistory, workers: usize, healed: u64) -> Vec<PropertyVerdict> {
     let verdict = |property, broken| PropertyVerdict { property, broken };
     vec![
@@ -34,7 +34,7 @@ pub(crate) fn judge(history: &RunHistory, workers: usize, healed: u64) -> Vec<Pr
 }
 
 fn overlapping_claims(history: &RunHistory) -> Vec<String> {
-    // The earlier claim that ends last, in case one lies inside another.
+    // The earlier claim that ends last, in case one claim lies within another.
     let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::LockClaim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
@@ -56,10 +56,10 @@ fn overlapping_claims(history: &RunHistory) -> Vec<String> {
     broken
 }
 
-/// Grants by the nodes' records while a worker relied on another token. Both are in the order of their times.
+/// Grants in the nodes' records made while a worker relied on another token. Claims and grants are ordered by time.
 fn early_grants(history: &RunHistory) -> Vec<String> {
     let (mut broken, mut claims) = (Vec::new(), history.claims.iter().peekable());
-    // Claims that began before the grant and may reach beyond it.
+    // Claims that began before the grant and may end after it.
     let mut open = Vec::<&LockClaim>::new();
     for grant in &history.grants {
         while let Some(claim) = claims.next_if(|claim| claim.start < grant.at) {
@@ -83,7 +83,7 @@ fn early_grants(history: &RunHistory) -> Vec<String> {
     broken
 }
 
-/// A token that was told to a client or recorded by a node, with a time: when it was known, or when it was asked for.
+/// A token that a client received or a node recorded, with a time: when it was known, or when it was requested.
 #[derive(Clone, Debug)]
 struct ObservedToken {
     time: u64,
@@ -91,7 +91,7 @@ struct ObservedToken {
     text: String,
 }
 
-/// Tokens that clients were told. `of` chooses the time and the token of a claim.
+/// Tokens that clients received. `of` selects the time and the token of a claim.
 fn client_tokens(
     claims: &[LockClaim],
     of: impl Fn(&LockClaim) -> (u64, u64),
@@ -118,8 +118,8 @@ fn node_tokens(
     grants.iter().map(observed).collect()
 }
 
-/// Later tokens that are smaller than the greatest of all that were known before they were asked for, or equal to it unless
-/// that is permitted.
+/// Later tokens that are smaller than the greatest of all tokens known before they were requested, or equal to it unless
+/// `equal` permits that.
 fn decreases(
     mut earlier: Vec<ObservedToken>,
     mut later: Vec<ObservedToken>,
@@ -144,7 +144,7 @@ fn decreases(
     broken
 }
 
-/// Every later holder has a greater token than any that an earlier one was told.
+/// Checks that every later holder has a greater token than any that an earlier one received.
 fn tokens(history: &RunHistory) -> Vec<String> {
     let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
     let name = |claim: &LockClaim| history.name_of(claim.worker);
@@ -157,20 +157,20 @@ fn tokens(history: &RunHistory) -> Vec<String> {
     let starts = client_tokens(claims, |it| (it.start, it.token), name);
     let of_claims = client_tokens(claims, |it| (it.start, it.greatest), name);
     broken.extend(decreases(of_claims, starts.clone(), false));
-    // A grant that was heard of too late was made before its deadline, and so before every claim that began after that.
-    // A call to etcd's API that waits for the lock extends its lease meanwhile, which the client does not learn: its grant is
-    // only known to have been made before it was heard of.
+    // A grant that was received too late was made before its deadline, and so before every claim that began after the
+    // deadline. A call to etcd's API that waits for the lock extends its lease meanwhile, which the client does not learn:
+    // its grant is only known to have been made before it was received.
     let made_before = |it: &LockClaim| if is_exact(it) { it.end } else { it.start };
     broken.extend(decreases(
         client_tokens(late, |it| (made_before(it), it.greatest), name),
         starts,
         false,
     ));
-    // A request that was made when a token was known is granted after that one.
+    // A request that was made when a token was known is granted after that token.
     let asked = client_tokens(&all, |it| (it.asked, it.token), name);
     broken.extend(decreases([heard(), written()].concat(), asked, false));
-    // The time of a record is an interval: only those that do not overlap have an order. Two nodes may record the same
-    // token, if a client goes on through another node before it has heard of its grant.
+    // The time of a record is an interval: only intervals that do not overlap have an order. Two nodes may record the same
+    // token, if a client continues through another node before it has received its grant.
     let granted = node_tokens(grants, |it| it.at);
     broken.extend(decreases([heard(), written()].concat(), granted, true));
     for (kind, claims) in &history.long {
@@ -187,7 +187,7 @@ fn tokens(history: &RunHistory) -> Vec<String> {
     broken
 }
 
-/// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
+/// Each write has the previous value plus one, and a token that is not smaller. All acknowledged writes exist.
 fn increments(history: &RunHistory) -> Vec<String> {
     let (mut broken, mut last) = (Vec::new(), RegisterWrite { token: 0, value: 0 });
     for write in &history.writes {
@@ -284,7 +284,8 @@ mod tests {
         history.read_worker(2, &words("granted 40 3 60 60 0\nfreeing 55"));
         let grant = |token, at| RecordedGrant { node: 0, token, at, written: at + 1 };
         history.grants = vec![grant(9, 5), grant(1, 22), grant(9, 50), grant(9, 54), grant(9, 89)];
-        // The second overlaps with worker 1, the third with workers 0 and 2, the fourth with worker 0, and the last only touches.
+        // The second grant overlaps with worker 1, the third with workers 0 and 2, the fourth with worker 0. The last only
+        // touches.
         assert_eq!(early_grants(&history).len(), 1 + 2 + 1);
     }
 
@@ -315,7 +316,7 @@ mod tests {
             1,
             &words("want 200\ngranted 210 11 220 220 0\nlost 220 220 220 x\nrevived 221"),
         );
-        // Go's client looks once per second.
+        // Go's client checks once per second.
         history.kinds = ClientKinds::only(ClientKind::Go);
         history.read_worker(
             0,
@@ -345,7 +346,7 @@ mod tests {
         history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 45"));
         assert_eq!((history.claims[0].token, history.claims[0].greatest), (5, 8));
         assert_eq!(tokens(&history).len(), 1);
-        // A record of the token that has grown is not another client's.
+        // A record of the token that has grown does not belong to another client.
         history.grants = vec![RecordedGrant { node: 0, token: 7, at: 25, written: 26 }];
         assert_eq!(early_grants(&history).len(), 0);
     }

@@ -1,4 +1,4 @@
-//! Data folders that are small file systems of their own, so that they can be filled. They need root.
+//! Data folders on small file systems of their own, so that they can be filled. This needs root.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 
 use crate::hosts;
 
-/// What is mounted is named so; the number of the process that has mounted it follows.
+/// Prefix of mount names. The id of the process that has mounted the file system follows.
 const PREFIX: &str = "quorate-torture-";
 
 /// The file that fills a disk.
 const BALLAST: &str = "ballast";
 
-/// The file systems of a run. They are unmounted when this is dropped. What is on them stays in the folders, since it is
-/// needed to understand what went wrong, unless it was discarded.
+/// The file systems of a run. They are unmounted when this is dropped. Their files are copied to the folders, since they
+/// are needed to analyse a failure, unless they were discarded.
 #[derive(Debug, Default)]
 pub(crate) struct Disks {
     folders: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub(crate) struct Disks {
 }
 
 impl Disks {
-    /// Makes these folders, each a file system of its own. Fails if one of them cannot be mounted.
+    /// Creates these folders and mounts a file system on each. Fails if one of them cannot be mounted.
     pub(crate) fn mount(folders: impl Iterator<Item = PathBuf>) -> io::Result<Self> {
         let mut disks = Self::default();
         for folder in folders {
@@ -44,7 +44,7 @@ impl Disks {
         self.folders.is_empty()
     }
 
-    /// What is on the disks is not needed any longer.
+    /// Marks the files on the disks as no longer needed.
     pub(crate) fn discard(&mut self) {
         self.discarded = true;
     }
@@ -64,7 +64,7 @@ impl Drop for Disks {
     }
 }
 
-/// Copies all files of a folder, but for what has filled it, to another one.
+/// Copies all files of a folder to another, except the file that fills it.
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -83,7 +83,7 @@ fn unmount(folder: &Path) {
     let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
 }
 
-/// Unmounts file systems of runs that were killed before they could do so.
+/// Unmounts file systems of runs that were killed before they could unmount them.
 pub(crate) fn unmount_stale() {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for line in mounts.lines() {
@@ -105,7 +105,7 @@ pub(crate) fn fill(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes room on the disk of a folder, if it was filled.
+/// Frees space on the disk of a folder, if it was filled.
 pub(crate) fn empty(folder: &Path) -> io::Result<()> {
     match fs::remove_file(folder.join(BALLAST)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

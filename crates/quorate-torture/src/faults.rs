@@ -11,7 +11,7 @@ use crate::outages::OutageCause;
 use crate::rng::Rng;
 use crate::wait::{self, pause};
 
-/// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
+/// Maximum time that a rolling restart waits for a node to become ready, in milliseconds.
 const READY_MS: u64 = 10_000;
 
 /// A kind of fault.
@@ -40,17 +40,17 @@ pub(crate) enum Fault {
     FullDisk,
 }
 
-/// How a fault is undone.
+/// Action that undoes a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
     StartNode(usize),
-    /// With a clock that is wrong by this many seconds.
+    /// Starts a node with a clock that is wrong by this many seconds.
     StartShifted(usize, i64),
     StartWorker(usize),
     ContinueNode(usize),
     ContinueWorker(usize),
     Heal(usize),
-    /// Makes room on a node's disk.
+    /// Frees space on the disk of a node.
     Empty(usize),
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Remedy {
 #[derive(Debug, Default)]
 pub(crate) struct Injection {
     pub(crate) remedies: Vec<Remedy>,
-    /// Violations.
+    /// Violations found while the fault was injected.
     pub(crate) broken: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Fault {
         Self::FullDisk,
     ];
 
-    /// Faults that are possible here and have `only` in their names.
+    /// Faults that are possible on this machine and contain `only` in their names.
     pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
         let clocks = clocks_can_be_shifted();
         let possible = |fault: &Self| match fault {
@@ -103,7 +103,7 @@ impl Fault {
         Self::ALL.into_iter().filter(possible).filter(wanted).collect()
     }
 
-    /// Injects the fault.
+    /// Injects the fault into the fleet.
     pub(crate) fn inject(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Injection> {
         fleet.outages.set_current_fault(self.to_string());
         let n = fleet.node_count();
@@ -118,7 +118,7 @@ impl Fault {
             Self::Vanish,
         ];
         let caught = if of_holder.contains(&self) { catch_holder(fleet)? } else { None };
-        // If no worker gets the lock in time, a random one is chosen.
+        // If no worker gets the lock in time, the seed chooses one.
         let (holder, holders_node) =
             caught.unwrap_or_else(|| (rng.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
@@ -193,7 +193,7 @@ impl Fault {
             }
             Self::RollingRestart => {
                 for node in 0..n {
-                    // A node that another fault keeps stopped would not hear the signal.
+                    // A node that another fault has stopped would not handle the signal.
                     fleet.continue_node(node);
                     broken.extend(fleet.terminate_node(node).err());
                     fleet.start_node(node, 0)?;
@@ -249,7 +249,7 @@ fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
     nodes.iter().copied().map(Remedy::ContinueNode).collect()
 }
 
-/// Cuts all links between some nodes and other hosts. Only the first are affected.
+/// Cuts all links between some nodes and other hosts. Only the former count as affected.
 fn cut_links(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
     fleet.begin(these, OutageCause::CutOff);
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
@@ -257,7 +257,7 @@ fn cut_links(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<
     Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
 }
 
-/// Stops and continues a node in turns, so that everything it sends and hears is late by a different time.
+/// Stops and continues a node alternately, so that everything it sends and receives is delayed by a varying time.
 fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
     fleet.begin(&[node], OutageCause::Stutters);
     for _ in 0..10 {
@@ -269,7 +269,7 @@ fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
     fleet.end(node, OutageCause::Stutters);
 }
 
-/// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.
+/// Waits a short time until a worker holds the lock, and stops the worker while it holds the lock.
 fn catch_holder(fleet: &mut Fleet) -> io::Result<Option<(usize, usize)>> {
     for _ in 0..200 {
         wait::check()?;

@@ -23,19 +23,18 @@ use crate::wait;
 pub(crate) struct FleetConfig {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
-    /// Kinds of clients.
     pub(crate) kinds: ClientKinds,
-    /// Whether there is a long holder of each kind, with a monitor beside them.
+    /// Whether there is a long holder of each kind, and a monitor.
     pub(crate) holders: bool,
-    /// Greatest time-to-live of a session.
+    /// Maximum time-to-live of a session.
     pub(crate) ttl_most_ms: u64,
-    /// Bound on the time in which nodes answer each other.
+    /// Upper bound on the time in which nodes answer each other.
     pub(crate) answer_ms: u64,
-    /// Address of one more node, which is never started.
+    /// Address of a configured node that is never started.
     pub(crate) absent: Option<String>,
 }
 
-/// Longest time that a node may take to leave after SIGTERM, in milliseconds.
+/// Maximum time for a node to leave after SIGTERM, in milliseconds.
 const LEAVE_MS: u64 = 8_000;
 
 /// All processes of a run.
@@ -48,17 +47,17 @@ pub(crate) struct Fleet {
     nodes: Vec<ManagedProcess>,
     workers: Vec<ManagedProcess>,
     holders: Vec<ManagedProcess>,
-    /// Only beside long holders.
+    /// Present only with long holders.
     monitor: Option<ManagedProcess>,
     register: ManagedProcess,
-    /// Data folders that are file systems of their own, so that they can be filled. Empty if they cannot be mounted.
+    /// Data folders on file systems of their own, so that they can be filled. Empty if they cannot be mounted.
     disks: Disks,
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
-    /// Times in which nodes did not work because of faults.
+    /// Periods in which nodes did not work because of faults.
     pub(crate) outages: Outages,
-    /// What each worker does now, by its log.
+    /// Current state of each worker, according to its log.
     worker_states: Vec<WorkerState>,
 }
 
@@ -108,7 +107,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Number of hosts that a cluster needs: for nodes, workers, the register, long holders and their monitor.
+    /// Number of hosts that a cluster needs: for nodes, workers, the register, long holders and the monitor.
     pub(crate) fn hosts_wanted(nodes: usize, workers: usize, holders: usize) -> usize {
         nodes + workers + 1 + holders + 1
     }
@@ -142,7 +141,7 @@ impl Fleet {
         self.holders[holder].start(&mut command, &errors, 0)
     }
 
-    /// What nodes have on their disks is not needed after the run.
+    /// Marks the data of the nodes as not needed after the run.
     pub(crate) fn discard_data(&mut self) {
         self.disks.discard();
     }
@@ -158,7 +157,7 @@ impl Fleet {
         disks::fill(&self.data(node))
     }
 
-    /// Makes room on the disk of a node again.
+    /// Frees space on the disk of a node.
     pub(crate) fn empty(&mut self, node: usize) -> io::Result<()> {
         disks::empty(&self.data(node))?;
         self.outages.end(node, OutageCause::FullDisk);
@@ -197,7 +196,7 @@ impl Fleet {
         self.workers.len()
     }
 
-    /// The host of a worker; that of a node has the node's number.
+    /// The host of a worker. The host of a node has the node's number.
     pub(crate) fn worker_host(&self, worker: usize) -> usize {
         self.nodes.len() + worker
     }
@@ -228,7 +227,7 @@ impl Fleet {
         self.folder.join("register.log")
     }
 
-    /// The records of each start of a node, and by how many seconds its clock was wrong.
+    /// The records of each start of a node, and the clock error in seconds at that start.
     pub(crate) fn records(&self, node: usize) -> Vec<(PathBuf, i64)> {
         let starts = self.nodes[node].shifts().iter().enumerate();
         starts.map(|(start, shift)| (self.record(node, start), *shift)).collect()
@@ -251,7 +250,7 @@ impl Fleet {
     /// Starts a node that is down, with a clock that is wrong by `shift` seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
         if !self.nodes[node].is_running() {
-            // A node that cannot write to its disk when it starts ends with an error.
+            // A node that cannot write to its disk at its start exits with an error.
             self.empty(node)?;
         }
         let start = self.nodes[node].shifts().len();
@@ -292,12 +291,12 @@ impl Fleet {
         self.outages.end(node, OutageCause::Stopped);
     }
 
-    /// The cause affects these nodes from now on.
+    /// An outage of these nodes begins.
     pub(crate) fn begin(&mut self, nodes: &[usize], cause: OutageCause) {
         nodes.iter().for_each(|node| self.outages.begin(*node, cause));
     }
 
-    /// The cause no longer affects a node from now on.
+    /// An outage of a node ends.
     pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
         self.outages.end(node, cause);
     }
@@ -308,7 +307,7 @@ impl Fleet {
 
     /// Deletes the data of a node that is down.
     pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
-        // The folder itself may be a file system.
+        // The folder itself may be a mount point.
         for entry in fs::read_dir(self.data(node))? {
             let path = entry?.path();
             if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
@@ -316,18 +315,18 @@ impl Fleet {
         Ok(())
     }
 
-    /// Ends all clients, so that their logs are complete.
+    /// Kills all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
         self.workers.iter_mut().chain(&mut self.holders).for_each(ManagedProcess::kill);
     }
 
-    /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
+    /// Makes a node leave with SIGTERM, and waits until it has exited. Returns an error if its exit is wrong.
     pub(crate) fn terminate_node(&mut self, node: usize) -> Result<(), String> {
         self.outages.begin(node, OutageCause::Down);
         self.nodes[node].terminate(LEAVE_MS)
     }
 
-    /// Waits until a node says that it is ready to a question that is sent from now on, for at most `millis`.
+    /// Waits at most `millis` until a node reports ready to a poll sent from now on.
     pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
         let (since, mut log) = (Moment::now().0, Tail::from_end(self.monitor_log())?);
         for _ in 0..millis / 20 {
@@ -341,7 +340,7 @@ impl Fleet {
         Ok(false)
     }
 
-    /// When nodes were asked by the monitor and were ready.
+    /// Times of the monitor's polls that found a node ready, with the node.
     pub(crate) fn ready_times(&self) -> io::Result<Vec<(u64, usize)>> {
         Ok(ready_times(&log::lines(&self.monitor_log())?))
     }
@@ -364,14 +363,15 @@ impl Fleet {
         self.workers[worker].resume();
     }
 
-    /// Stops the worker that has the lock while it has it. Returns the worker and the node through which it has the lock.
+    /// Stops the worker that holds the lock while it holds it. Returns the worker and the node through which it was
+    /// granted.
     pub(crate) fn catch_holder(&mut self) -> io::Result<Option<(usize, usize)>> {
         for worker in 0..self.workers.len() {
             if self.workers[worker].is_stopped() || !self.holds_lock(worker)? {
                 continue;
             }
             self.stop_worker(worker);
-            // It may have gone on until it was stopped.
+            // It may have continued until it was stopped.
             if self.holds_lock(worker)? {
                 return Ok(Some((worker, self.worker_states[worker].node)));
             }
@@ -386,7 +386,7 @@ impl Fleet {
         Ok(self.worker_states[worker].read(&log)? && is_running)
     }
 
-    /// The nodes that do not vote or do not hear all others.
+    /// The nodes that do not vote or are not connected to all others.
     pub(crate) fn absent(&self) -> Vec<usize> {
         let absent = (self.peers.len() - self.nodes.len()).to_string();
         let is_absent = |node: &usize| {
@@ -397,7 +397,7 @@ impl Fleet {
         (0..self.nodes.len()).filter(is_absent).collect()
     }
 
-    /// Exits of processes that no fault and no end of the run has caused, in the whole run so far.
+    /// Exits of processes so far that were caused neither by a fault nor by the end of the run.
     pub(crate) fn exits(&mut self) -> Vec<String> {
         self.processes().flat_map(|process| process.exits().to_vec()).collect()
     }
@@ -407,7 +407,7 @@ impl Fleet {
         clients.chain(&mut self.nodes).chain(&mut self.monitor).chain([&mut self.register])
     }
 
-    /// Numbers of the processes that are nodes.
+    /// Process ids of the nodes.
     pub(crate) fn node_ids(&self) -> Vec<u32> {
         self.nodes.iter().filter_map(ManagedProcess::id).collect()
     }
@@ -421,13 +421,13 @@ impl Fleet {
     }
 }
 
-/// When nodes were asked and were ready, by lines of the monitor's log.
+/// Times of the monitor's polls that found a node ready, by lines of its log.
 fn ready_times(lines: &[Vec<String>]) -> Vec<(u64, usize)> {
     let ready = lines.iter().filter(|words| words[0] == "ready");
     ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
 }
 
-/// What a worker does now, by its log.
+/// Current state of a worker, according to its log.
 #[derive(Debug, Default)]
 struct WorkerState {
     log: Option<Tail>,
@@ -437,8 +437,8 @@ struct WorkerState {
 }
 
 impl WorkerState {
-    /// Reads the new lines of its log, which is another one each time that the worker is started. Returns whether it has the
-    /// lock.
+    /// Reads the new lines of the log, which is another file after each start of the worker. Returns whether the worker
+    /// holds the lock.
     fn read(&mut self, path: &Path) -> io::Result<bool> {
         if self.log.as_ref().is_none_or(|log| log.path() != path) {
             *self = Self { log: Some(Tail::new(path.to_owned())), ..Self::default() };
@@ -455,8 +455,8 @@ impl WorkerState {
     }
 }
 
-/// Makes an empty file, unless it is there. A process may be killed before it has opened its log, so the log is made before
-/// the process is started: a log that is missing later is an error.
+/// Creates an empty file, unless it exists. A process may be killed before it has opened its log, so the log is created
+/// before the process is started: a log that is missing later is an error.
 fn create_file(path: PathBuf) -> io::Result<PathBuf> {
     fs::OpenOptions::new().create(true).append(true).open(&path)?;
     Ok(path)
@@ -464,7 +464,7 @@ fn create_file(path: PathBuf) -> io::Result<PathBuf> {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        // Before the disks are unmounted, which is done when they are dropped.
+        // Before the disks are unmounted, which happens when they are dropped.
         self.processes().for_each(ManagedProcess::kill);
         if wait::check().is_err() {
             self.discard_data();

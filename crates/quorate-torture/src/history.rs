@@ -1,4 +1,4 @@
-//! What happened, by the files that workers, nodes and the register have written. Times are microseconds.
+//! The history of a run, read from the files of workers, nodes and the register. Times are in microseconds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,33 +8,32 @@ use crate::fleet::Fleet;
 use crate::log::lines;
 use crate::worker::LOCK;
 
-/// A time during which a worker relied on the lock.
+/// A period in which a worker relied on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LockClaim {
     pub(crate) worker: usize,
-    /// The token of the grant.
+    /// Token of the grant.
     pub(crate) token: u64,
-    /// The greatest token that it was told while it held the lock: a token may grow.
+    /// The greatest token that the worker received while it held the lock: a token may grow.
     pub(crate) greatest: u64,
-    /// When it asked.
+    /// When the worker requested the lock.
     pub(crate) asked: u64,
-    /// When it knew that it had the lock.
+    /// When the worker learned that it held the lock.
     pub(crate) start: u64,
-    /// When it gave it up or could not rely on it any longer. For one that was killed, until when it could have.
+    /// When the worker released the lock or could no longer rely on it. For a killed worker, the deadline.
     pub(crate) end: u64,
-    /// The same by the time that the client goes by, which is later if it counts from an answer that came late.
+    /// Like `end`, by the deadline that the client assumes. It is later if the client counts from a late answer.
     pub(crate) assumed: u64,
-    /// How it ended.
     pub(crate) ending: ClaimEnding,
 }
 
 impl LockClaim {
-    /// The client was told another deadline.
+    /// Applies a new deadline of the client.
     fn set_deadline(&mut self, promised: u64, assumed: u64) {
         (self.end, self.assumed) = (promised, assumed);
     }
 
-    /// Whether a token is one of this claim's.
+    /// Whether a token belongs to this claim.
     pub(crate) fn owns_token(&self, token: u64) -> bool {
         (self.token..=self.greatest).contains(&token)
     }
@@ -44,78 +43,78 @@ impl LockClaim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimEnding {
     Freed,
-    /// It noticed that it could no longer rely on it.
+    /// The client noticed that it could no longer rely on the lock.
     Lost,
-    /// It was killed.
+    /// The client was killed.
     Killed,
 }
 
-/// A grant to a relayed session, by the record of the node that relays it. Nodes know nothing of grants to direct sessions.
+/// A grant to a relayed session, by the record of the relaying node. Nodes do not know grants to direct sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedGrant {
     pub(crate) node: usize,
     pub(crate) token: u64,
-    /// The node granted the lock between these two times: when its loop read the clock, and when the record was written.
+    /// The node granted the lock between `at`, when its event loop read the clock, and `written`, when it wrote the record.
     pub(crate) at: u64,
     pub(crate) written: u64,
 }
 
-/// A write that the guarded register took.
+/// A write that the guarded register accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RegisterWrite {
     pub(crate) token: u64,
     pub(crate) value: u64,
 }
 
-/// A keep-alive of a client that is not ours, or its call for a lease.
+/// A keep-alive of a client that is not ours, or its call that creates a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeepAlive {
-    /// The node that was asked.
+    /// The node that was called.
     pub(crate) node: usize,
     pub(crate) sent: u64,
-    /// When it was answered, and the TTL of the answer in seconds.
+    /// When the answer arrived, and its TTL in seconds.
     pub(crate) answered: Option<(u64, u64)>,
 }
 
-/// What happened.
+/// The history of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunHistory {
     /// Kinds of clients that took part.
     pub(crate) kinds: ClientKinds,
-    /// In the order of their starts.
+    /// Claims of the workers, ordered by start.
     pub(crate) claims: Vec<LockClaim>,
     /// Claims of the long holders, each kind on a lock of its own.
     pub(crate) long: BTreeMap<ClientKind, Vec<LockClaim>>,
-    /// Grants that the long holders heard of when they could no longer rely on them.
+    /// Grants that the long holders received too late to rely on them.
     pub(crate) late_long: BTreeMap<ClientKind, Vec<LockClaim>>,
-    /// Times in which a long holder's process did not run.
+    /// Periods in which a long holder's process did not run.
     pub(crate) stalls: BTreeMap<ClientKind, Vec<(u64, u64)>>,
     /// Keep-alives of the long holders that are not our clients.
     pub(crate) keep_alives: BTreeMap<ClientKind, Vec<KeepAlive>>,
-    /// Sessions that were opened, by kind and by how their votes are collected.
+    /// Number of opened sessions, by kind and by the way in which their votes are collected.
     pub(crate) sessions: BTreeMap<(ClientKind, String), usize>,
-    /// Grants that workers heard of when they could no longer rely on them. Their tokens count all the same.
+    /// Grants that workers received too late to rely on them. Their tokens count nevertheless.
     pub(crate) late: Vec<LockClaim>,
-    /// In the order of their times.
+    /// Grants in the records of the nodes, ordered by time.
     pub(crate) grants: Vec<RecordedGrant>,
-    /// In the order in which the register took them.
+    /// Writes that the register accepted, in order.
     pub(crate) writes: Vec<RegisterWrite>,
-    /// What workers were told had been written.
+    /// Writes that were acknowledged to workers.
     pub(crate) acknowledged: Vec<RegisterWrite>,
-    /// How often the register refused a token.
+    /// Number of tokens that the register refused.
     pub(crate) refused: usize,
-    /// What was written to the plain counter, in order.
+    /// Values written to the plain counter, in order.
     pub(crate) plain: Vec<u64>,
-    /// Clients that did not give up although their time was up.
+    /// Clients that did not give up although their timeout had passed.
     pub(crate) overdue: Vec<String>,
-    /// Clients that took a lock for held when they could no longer rely on it.
+    /// Clients that considered a lock held when they could no longer rely on it.
     pub(crate) overstayed: Vec<String>,
-    /// Times at which the monitor asked nodes that were ready, in order.
+    /// Times of the monitor's polls that found a node ready, in order.
     pub(crate) ready: Vec<(u64, usize)>,
 }
 
 impl RunHistory {
-    /// Reads all files of a run. Fails if one is missing, or if they lack what every judgement is based on.
+    /// Reads all files of a run. Fails if one is missing, or if they lack the evidence on which every judgement is based.
     pub(crate) fn read(fleet: &Fleet) -> io::Result<Self> {
         let mut history = Self { kinds: fleet.kinds.clone(), ..Self::default() };
         for worker in 0..fleet.worker_count() {
@@ -155,7 +154,7 @@ impl RunHistory {
         }
     }
 
-    /// What has to be there and is not. Without it, properties would hold only because nothing was looked at.
+    /// Evidence that should exist and does not. Without it, properties would hold only because nothing was checked.
     fn missing_evidence(&self, nodes: usize) -> Option<String> {
         let relayed =
             self.claims.iter().filter(|it| self.kinds.of_worker(it.worker) != ClientKind::Direct);
@@ -180,7 +179,7 @@ impl RunHistory {
         unheard.map(|(kind, _)| format!("the {kind} holder has logged no keep-alive"))
     }
 
-    /// A worker with its kind.
+    /// Name of a worker, with its kind.
     pub(crate) fn name_of(&self, worker: usize) -> String {
         format!("worker {worker} ({})", self.kinds.of_worker(worker))
     }
@@ -220,7 +219,7 @@ impl RunHistory {
                         claim.set_deadline(number(2), number(3));
                         claim.greatest = claim.greatest.max(number(4));
                     }
-                    // Clients of etcd's API count in their own way; see `Deadline`.
+                    // Clients of etcd's API count differently; see `Deadline`.
                     if kind.is_exact() && number(1) >= number(2) {
                         let (now, until) = (number(1), number(2));
                         let what =
@@ -268,7 +267,7 @@ impl RunHistory {
         }
     }
 
-    /// Reads the grants of one lock. The node's clock is wrong by `shift` seconds.
+    /// Reads the grants of the workers' lock. The node's clock is wrong by `shift` seconds.
     pub(crate) fn read_node(&mut self, node: usize, lines: &[Vec<String>], shift: i64) {
         for words in lines {
             let value = |name: &str| {
@@ -303,17 +302,17 @@ impl RunHistory {
         }
     }
 
-    /// How many increments of the plain counter are lost.
+    /// Number of lost increments of the plain counter.
     pub(crate) fn plain_lost(&self) -> usize {
         self.plain.len() - (self.plain.last().copied().unwrap_or(0) as usize).min(self.plain.len())
     }
 
-    /// How often another worker got the lock than the one before.
+    /// Number of grants to another worker than the previous one.
     pub(crate) fn hand_offs(&self) -> usize {
         self.claims.windows(2).filter(|pair| pair[0].worker != pair[1].worker).count()
     }
 
-    /// How many claims ended so.
+    /// Number of claims with this ending.
     pub(crate) fn count_ended(&self, ending: ClaimEnding) -> usize {
         self.claims.iter().filter(|claim| claim.ending == ending).count()
     }
@@ -323,8 +322,8 @@ impl RunHistory {
         self.claims.iter().filter(move |claim| self.kinds.of_worker(claim.worker) == kind)
     }
 
-    /// Claims that began while a worker of these kinds relied on the lock for longer than it was promised. Only tokens protect
-    /// from that. A client that was killed relies on nothing.
+    /// Number of claims that began while a worker of these kinds relied on the lock beyond its promised deadline. Only
+    /// tokens protect against that. A killed client relies on nothing.
     pub(crate) fn overlaps_beyond_promises(&self, kinds: &[ClientKind]) -> usize {
         let mut furthest = 0;
         let overlaps = self.claims.iter().filter(|claim| {
@@ -339,7 +338,7 @@ impl RunHistory {
     }
 }
 
-/// Keep-alives by the log of their client.
+/// Reads keep-alives from the log of their client.
 fn keep_alives(lines: &[Vec<String>]) -> Vec<KeepAlive> {
     let mut keep_alives = Vec::<KeepAlive>::new();
     for words in lines {

@@ -1,7 +1,7 @@
-//! What a client logs of a lock that it holds: each deadline and token that it is told, soon after it is told.
+//! Log of a held lock: each deadline and token that the client receives, soon after it receives it.
 //!
-//! A client may be stopped or killed at any moment. Then its log has to say until when it could rely on the lock, so the
-//! log must not be older than what the client knows by more than [`POLL_INTERVAL`].
+//! A client may be stopped or killed at any moment. Its log must then show until when it could rely on the lock, so the log
+//! must not lag behind the client's knowledge by more than [`POLL_INTERVAL`].
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use quorate_client::Moment;
 use crate::clients::{Deadline, LockGuard};
 use crate::log::Log;
 
-/// Interval at which a client looks at its lock.
+/// Interval at which a client checks its lock.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What was last logged of a lock.
+/// The state of a lock that was last logged.
 #[derive(Debug)]
 pub(crate) struct HoldLog {
     deadline: Deadline,
@@ -22,7 +22,7 @@ pub(crate) struct HoldLog {
 }
 
 impl HoldLog {
-    /// Logs a grant: `granted NOW TOKEN PROMISED ACTED NODE`.
+    /// Logs a grant: `granted NOW TOKEN PROMISED ASSUMED NODE`.
     pub(crate) fn begin(log: &mut Log, guard: &impl LockGuard, node: usize) -> Self {
         let now = Moment::now().0;
         let (token, deadline) = (guard.token(), guard.deadline());
@@ -31,14 +31,14 @@ impl HoldLog {
         Self { deadline, token, is_lost: false }
     }
 
-    /// Looks at the lock. Logs `held NOW PROMISED ACTED TOKEN` if the deadline or the token is another one, and
-    /// `lost NOW PROMISED ACTED WHY` once if the lock is lost. A lock that is held after it was lost is logged as
-    /// `revived NOW`. Returns whether it is held.
+    /// Checks the lock. Logs `held NOW PROMISED ASSUMED TOKEN` if the deadline or the token has changed, and `lost NOW
+    /// PROMISED ASSUMED WHY` once if the lock is lost. A lock that is held after it was lost is logged as `revived NOW`.
+    /// Returns whether it is held.
     pub(crate) fn check(&mut self, log: &mut Log, guard: &impl LockGuard) -> bool {
         self.check_and_log(log, guard, false)
     }
 
-    /// The same, but a lock that is held is always logged.
+    /// Like [`Self::check`], but always logs a held lock.
     pub(crate) fn confirm(&mut self, log: &mut Log, guard: &impl LockGuard) -> bool {
         self.check_and_log(log, guard, true)
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// A lock whose token and deadline the test sets; without a deadline it is lost.
+    /// A lock whose token and deadline the test sets. Deadline zero means that it is lost.
     struct TestGuard(Cell<(u64, u64)>);
 
     impl LockGuard for TestGuard {

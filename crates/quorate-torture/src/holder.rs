@@ -1,7 +1,7 @@
 //! A long holder: a client that takes a lock of its own, holds it for the whole run, and logs whether it is ever lost.
 //!
-//! No other client wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
-//! fail at once. `losses.rs` judges that.
+//! No other client requests its lock, and no fault targets its process or host. So it may lose the lock only if too many
+//! nodes fail at the same time. `losses.rs` judges that.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::log::Log;
 /// Time-to-live of a long holder's session. Most faults last longer.
 pub(crate) const TTL: Duration = Duration::from_millis(2_000);
 
-/// A look that is late by more shows that the process did not run: the machine was busy.
+/// Delay of a poll from which the process counts as not running: the machine was busy.
 const STALL_US: u64 = 250_000;
 
 pub(crate) struct LongHolder {

@@ -1,16 +1,16 @@
-//! Machines that are network namespaces, each with an address of its own, all on one switch.
+//! Hosts that are network namespaces, each with its own address, all connected to one switch.
 //!
-//! Everything lies in namespaces of this run, the switch too: the machine's own network is not touched. A link is cut by
-//! an entry in the sender's table of neighbours that leads nowhere: packets leave and no host takes them, in that direction
-//! only, and neither side is told. That needs neither a firewall nor its modules in the kernel.
+//! Everything is in namespaces of this run, including the switch: the machine's own network is not changed. A link is cut
+//! by an entry in the sender's neighbour table with an unused hardware address. Packets leave and no host accepts them, in
+//! that direction only, and neither side gets an error. This needs neither a firewall nor its kernel modules.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// Names of namespaces begin so; the number of the process that has made them follows.
+/// Prefix of namespace names. The id of the process that created the namespace follows.
 const PREFIX: &str = "quorate-";
 
-/// Where iproute2 keeps the names of namespaces.
+/// Directory in which iproute2 keeps the names of namespaces.
 const NAMES: &str = "/run/netns";
 
 /// A hardware address that no host has.
@@ -19,14 +19,14 @@ const NOWHERE: &str = "02:00:00:00:00:ff";
 /// The hosts of a run.
 #[derive(Debug)]
 pub(crate) enum Hosts {
-    /// Namespaces. They are removed when this is dropped.
+    /// Namespaces, which are removed when this is dropped.
     Namespaces(Namespaces),
-    /// All of them are this machine, so that no link can be cut. Each still has an address of its own, so that no other
-    /// process takes its ports while it is down.
+    /// All hosts are this machine, so that no link can be cut. Each still has its own address, so that no other process
+    /// takes its ports while it is down.
     Loopback,
 }
 
-/// Names of namespaces: the switch's, then the hosts'.
+/// The namespaces of a run: first the switch, then the hosts.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
     prefix: String,
@@ -34,7 +34,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Hosts {
-    /// Makes `count` hosts in namespaces of their own, or says why they cannot be made.
+    /// Creates `count` hosts in namespaces, or returns the reason why that is impossible.
     pub(crate) fn in_namespaces(count: usize) -> Result<Self, String> {
         remove_stale();
         let prefix = format!("{PREFIX}{}", std::process::id());
@@ -59,7 +59,7 @@ impl Hosts {
         matches!(self, Self::Namespaces(_))
     }
 
-    /// A command that is run on a host. It has the number of the process that is started.
+    /// A command that runs on a host. The process keeps the pid of the started command.
     pub(crate) fn command(&self, host: usize, program: &std::path::Path) -> Command {
         match self {
             Self::Namespaces(hosts) => {
@@ -71,7 +71,7 @@ impl Hosts {
         }
     }
 
-    /// Drops everything that `from` sends to any of `to`.
+    /// Drops all packets from `from` to any of `to`.
     pub(crate) fn cut(&self, from: usize, to: &[usize]) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         let lines = to.iter().map(|to| {
@@ -81,7 +81,7 @@ impl Hosts {
         hosts.batch(&hosts.name(from), &lines.collect::<String>())
     }
 
-    /// Undoes all cuts of what a host sends.
+    /// Undoes all cuts of packets that a host sends.
     pub(crate) fn heal(&self, from: usize) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         hosts.batch(&hosts.name(from), "neigh flush dev eth0 nud permanent\n")
@@ -130,7 +130,7 @@ impl Drop for Namespaces {
     }
 }
 
-/// Removes namespaces of runs that were killed before they could do so.
+/// Removes namespaces of runs that were killed before they could remove them.
 fn remove_stale() {
     for entry in std::fs::read_dir(NAMES).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -140,15 +140,15 @@ fn remove_stale() {
     }
 }
 
-/// Whether something with this name was made by a run that does not exist any longer: the number of its process follows
-/// the prefix.
+/// Whether an object with this name was created by a run that no longer exists. The prefix is followed by the process id of
+/// the run.
 pub(crate) fn is_stale(name: &str, prefix: &str) -> bool {
     let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next());
     let process = number.and_then(|number| number.parse::<u32>().ok());
     process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
 }
 
-/// Runs a command with `input` as its input. Fails with its error output.
+/// Runs a command with `input` on its stdin. On failure, returns its stderr as the error.
 fn run(command: &mut Command, input: &str) -> io::Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let shown = format!("{command:?}").replace('"', "");
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn only_what_a_dead_run_has_made_is_stale() {
-        // Numbers of processes are smaller than 2^22.
+        // Process ids are smaller than 2^22.
         assert!(is_stale("quorate-4194305-3", PREFIX) && is_stale("quorate-4194305", PREFIX));
         assert!(!is_stale(&format!("quorate-{}-switch", std::process::id()), PREFIX));
         assert!(!is_stale("quorate-lab-3", PREFIX) && !is_stale("other-4194305-3", PREFIX));

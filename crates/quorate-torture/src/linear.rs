@@ -1,9 +1,9 @@
-//! The history of the lock, judged by a linearizability tester that is not ours: stateright's.
+//! The history of the lock, checked by an independent linearizability tester: stateright's.
 //!
-//! An acquisition takes effect somewhere between when it was asked for and when it was known; a claim's end may take effect
-//! any time from then on. The tester looks for an order in which an ordinary lock would have answered the same. Its search
-//! is exponential, so that it is given a few claims at a time. Between two parts the holder of the lock is
-//! known, so that no earlier step can come later: cutting there excludes no order.
+//! An acquisition takes effect between its request and its answer. The end of a claim may take effect at any time from then
+//! on. The tester searches for an order in which an ordinary lock would have given the same answers. The search is
+//! exponential, so that the tester gets only a few claims at a time. Between two parts the holder of the lock is known, so
+//! that no earlier step can come later: cutting there excludes no order.
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
@@ -22,7 +22,7 @@ struct LockSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Acquire,
-    /// By the client that was granted the first token. The second one is the greatest that it was told.
+    /// Release by the client that was granted the first token. The second token is the greatest that it received.
     Release(u64, u64),
 }
 
@@ -38,7 +38,7 @@ impl SequentialSpec for LockSpec {
 
     fn invoke(&mut self, op: &Op) -> Ret {
         match op {
-            // The specification does not choose the token, and only grants that a client heard of are checked.
+            // The specification does not choose the token. Only grants that a client received are checked.
             Op::Acquire => Ret::Done,
             Op::Release(token, greatest) => {
                 if *token == self.last {
@@ -64,7 +64,7 @@ impl SequentialSpec for LockSpec {
     }
 }
 
-/// What a thread of the tester does, at which time.
+/// A step of one thread of the tester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum TesterStep {
     Return(u64),
@@ -72,7 +72,7 @@ enum TesterStep {
     Ask,
 }
 
-/// The parts of a history, in the order of their starts, that no lock could have answered.
+/// The parts of a history, given in order of start, that no lock could have produced.
 pub(crate) fn problems(claims: &[LockClaim]) -> Vec<String> {
     let mut broken = Vec::new();
     for first in (0..claims.len()).step_by(PART) {
@@ -89,7 +89,7 @@ pub(crate) fn problems(claims: &[LockClaim]) -> Vec<String> {
     broken
 }
 
-/// Whether a lock could have answered so, given the claim before.
+/// Whether a lock could have produced this part, given the claim before it.
 fn is_lock_history(before: Option<LockClaim>, part: &[LockClaim]) -> bool {
     let mut steps = Vec::new();
     let from = before.map_or(0, |before| before.start);
@@ -100,7 +100,7 @@ fn is_lock_history(before: Option<LockClaim>, part: &[LockClaim]) -> bool {
     }
     let release = |before: LockClaim| TesterStep::Release(before.token, before.greatest);
     steps.extend(before.map(|before| (before.end, release(before), 0)));
-    // At the same microsecond an end may have been before a grant.
+    // Within the same microsecond, an end may have been before a grant.
     steps.sort_by_key(|(time, step, thread)| {
         (*time, !matches!(step, TesterStep::Release(..)), *step, *thread)
     });

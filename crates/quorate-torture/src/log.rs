@@ -1,5 +1,5 @@
-//! Event logs: each process appends one line per event to a file of its own, unbuffered, so that the log is complete however
-//! the process ends.
+//! Event logs: each process appends one line per event to its own file, unbuffered, so that the log is complete however the
+//! process ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,7 +17,7 @@ impl Log {
 
     /// Appends a line with one write.
     pub(crate) fn line(&mut self, words: std::fmt::Arguments<'_>) {
-        // A process must not act without a log: what it does could not be judged.
+        // A process must not act without a log: its actions could not be judged.
         self.0.write_all(format!("{words}\n").as_bytes()).expect("there is room for the log");
     }
 }
@@ -35,7 +35,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// A log that is read from its beginning.
+    /// A log that is read from its start.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, offset: 0 }
     }
@@ -51,12 +51,12 @@ impl Tail {
         &self.path
     }
 
-    /// Words of the lines since the last time. Fails if there is no such file.
+    /// Words of the lines appended since the last call. Fails if there is no such file.
     pub(crate) fn lines(&mut self) -> io::Result<Vec<Vec<String>>> {
         let bytes = self.read().map_err(|error| {
             io::Error::new(error.kind(), format!("cannot read {}: {error}", self.path.display()))
         })?;
-        // A line that is being written, or was when its process was killed, does not count.
+        // An incomplete line is being written, or its process was killed. It does not count.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         self.offset += whole as u64;
         let text = String::from_utf8_lossy(&bytes[..whole]);

@@ -13,32 +13,32 @@ pub(crate) struct HolderLoss {
     pub(crate) kind: ClientKind,
     pub(crate) token: u64,
     pub(crate) at: u64,
-    /// Why the loss is permitted; `None` is a violation.
+    /// Reason why the loss is permitted; `None` is a violation.
     pub(crate) excuse: Option<String>,
-    /// Faults around it.
+    /// Outages around the time of the loss.
     pub(crate) faults: Vec<String>,
 }
 
-/// What faults did to the nodes.
+/// Effects of the faults on the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultEffects<'a> {
     pub(crate) outages: &'a [Outage],
-    /// Times in which too many nodes were affected at once, in order.
+    /// Periods in which too many nodes were affected at the same time, in order.
     pub(crate) without_majority: &'a [(u64, u64)],
 }
 
 impl FaultEffects<'_> {
-    /// Number of nodes that are affected then.
+    /// Number of nodes that are affected at this time.
     fn affected(&self, time: u64) -> usize {
         let affected = self.outages.iter().filter(|it| it.affects(time));
         affected.map(|it| it.node).collect::<BTreeSet<_>>().len()
     }
 }
 
-/// Judges a loss. A lease is renewed in time unless the client cannot renew it for longer than its reserve: because more nodes
-/// than a minority are affected, or because its own process does not run. So the loss is permitted if, within the ttl before
-/// it, one such time without a break was as long as the reserve. etcdctl and Go's package do not leave a node that is silent;
-/// for them it is permitted as well if no node failed that they asked.
+/// Judges a loss. A lease is renewed in time unless the client cannot renew it for longer than its reserve: because more
+/// than a minority of nodes is affected, or because its own process does not run. So the loss is permitted if, within the
+/// ttl before it, one uninterrupted period of this kind was as long as the reserve. etcdctl and Go's package do not leave a
+/// silent node. For these, the loss is also permitted unless a healthy node owed them an answer (see [`is_owed`]).
 pub(crate) fn judge(
     kind: ClientKind,
     claim: &LockClaim,
@@ -81,10 +81,11 @@ pub(crate) fn judge(
     HolderLoss { kind, token: claim.token, at: claim.end, excuse, faults }
 }
 
-/// Whether a client was owed an answer with which it would not have lost its lock: it sent a keep-alive to a node that was well,
-/// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
+/// Whether a client was owed an answer with which it would not have lost its lock: at least half a second before the end it
+/// sent a keep-alive to a healthy node, it did not receive an answer with the full TTL within half a second, and neither
+/// for any later keep-alive.
 ///
-/// Only answers from before the end count. The log goes on after a loss, and keep-alives of the next lease are answered too.
+/// Only answers before the end count. The log continues after a loss, and keep-alives of the next lease are answered too.
 fn is_owed(
     claim: &LockClaim,
     from: u64,
@@ -102,7 +103,7 @@ fn is_owed(
     };
     let disturbed = |keep_alive: &KeepAlive| {
         let until = keep_alive.sent + allowance;
-        // A node that is well cannot answer without the others.
+        // A healthy node cannot answer without the others.
         effects.outages.iter().any(|it| it.disturbs(keep_alive.node, keep_alive.sent, allowance))
             || effects
                 .without_majority
@@ -149,7 +150,7 @@ mod tests {
     use crate::history::ClaimEnding;
     use crate::outages::{OutageCause, without_majority};
 
-    /// Nodes that are down until then, and well a tenth of a second later.
+    /// Nodes that are down until `undone`, and well a tenth of a second later.
     fn down(nodes: &[usize], from: u64, undone: u64) -> Vec<Outage> {
         let (fault, cause, well) = (String::new(), OutageCause::Down, undone + 100_000);
         let down =

@@ -1,4 +1,4 @@
-//! Polls every node for readiness, from a host of its own that no fault touches.
+//! Polls every node for readiness, from its own host, which no fault affects.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +9,14 @@ use quorate_client::Moment;
 use crate::clients::json;
 use crate::log::Log;
 
-/// Interval between two questions to one node.
+/// Interval between two polls of one node.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time for an answer.
+/// Timeout of a poll.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Logs `ready SENT NODE` for each answer of a node that is ready, with the time at which it was asked. Runs until it is
-/// killed.
+/// Logs `ready SENT NODE` for each answer of a node that is ready, with the time at which the poll was sent. Runs until it
+/// is killed.
 pub(crate) async fn run(endpoints: &str, log: &Path) -> std::io::Result<()> {
     let log = Arc::new(Mutex::new(Log::open(log)?));
     let mut tasks = tokio::task::JoinSet::new();

@@ -1,4 +1,4 @@
-//! A node as a process of its own, and a check whether one works.
+//! A node in its own process, and a health check for nodes.
 
 use std::io;
 use std::path::Path;
@@ -10,10 +10,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::records::Records;
 
-/// Time that clients have to go elsewhere when the node is asked to leave; the same as that of `quorate node`.
+/// Time for clients to switch to another node when this node leaves; the same as in `quorate node`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs a node until it is killed, or leaves with SIGTERM as `quorate node` does.
+/// Runs a node until it is killed, or until it leaves after SIGTERM like `quorate node`.
 pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io::Result<()> {
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
@@ -25,7 +25,7 @@ pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io:
     Ok(())
 }
 
-/// Whether a node votes and hears all others except `absent` of them.
+/// Whether a node votes and is connected to all others except at most `absent` of them.
 pub(crate) async fn is_healthy(address: &str, absent: usize) -> bool {
     let client = Client::new([address]);
     let status = tokio::time::timeout(Duration::from_millis(500), client.status()).await;

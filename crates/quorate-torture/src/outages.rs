@@ -1,5 +1,5 @@
-//! Times in which nodes did not work because of faults. They are kept for each node, since a later fault may undo a part of
-//! an earlier one: a rolling restart starts nodes that another fault has killed.
+//! Periods in which nodes did not work because of faults. They are kept per node, since a later fault may undo a part of an
+//! earlier one: a rolling restart starts nodes that another fault has killed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-/// What keeps a node from working.
+/// Cause that keeps a node from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutageCause {
     Down,
@@ -18,7 +18,7 @@ pub(crate) enum OutageCause {
 }
 
 impl OutageCause {
-    /// Links need this long after a cut until they are connected again.
+    /// Time that links need to reconnect after a cut, in microseconds.
     fn settles_us(self) -> u64 {
         if self == Self::CutOff { 1_000_000 } else { 0 }
     }
@@ -36,7 +36,7 @@ impl fmt::Display for OutageCause {
     }
 }
 
-/// A time in which a node did not work.
+/// A period in which a node did not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
     pub(crate) node: usize,
@@ -44,30 +44,30 @@ pub(crate) struct Outage {
     /// The fault that caused it.
     pub(crate) fault: String,
     pub(crate) from: u64,
-    /// When the cause was undone; the greatest number if it never was.
+    /// When the cause was undone; `u64::MAX` if it never was.
     pub(crate) undone: u64,
-    /// When the node was well again: the first time at which it said that it was ready to a question that was sent after the
-    /// cause was undone.
+    /// When the node was well again: the first time at which it reported ready to a poll that was sent after the cause was
+    /// undone.
     pub(crate) well: u64,
 }
 
 impl Outage {
-    /// Whether the node is affected at that time.
+    /// Whether the node is affected at this time.
     pub(crate) fn affects(&self, time: u64) -> bool {
         (self.from..self.well).contains(&time)
     }
 
-    /// The same, with the node affected for at least this long after the cause was undone if it was stopped or cut off. Calls
-    /// and messages that waited for it are news to it then, so that its votes may belong to clients that have gone for up to
-    /// one ttl. After a restart a node says so itself.
+    /// A copy in which a node that was stopped or cut off stays affected for at least `ttl_us` after the cause was undone.
+    /// Calls and messages that were delayed until then look recent to the node, so that for up to one ttl its votes may
+    /// belong to clients that no longer exist. A restarted node reports itself when it is ready.
     pub(crate) fn with_late_news(&self, ttl_us: u64) -> Self {
         let is_late = matches!(self.cause, OutageCause::Stopped | OutageCause::CutOff);
         let settled = if is_late { self.undone.saturating_add(ttl_us) } else { 0 };
         Self { well: self.well.max(settled), ..self.clone() }
     }
 
-    /// Whether a call that is sent to a node then may be in vain, if an answer takes `timeout` at most. After a cut, a
-    /// connection sends again what was lost only after a pause, which has become as long as the cut.
+    /// Whether a call that is sent to a node at `sent`, and takes at most `timeout`, may fail. After a cut, TCP retransmits
+    /// lost data only after a backoff pause, which has become as long as the cut.
     pub(crate) fn disturbs(&self, node: usize, sent: u64, timeout: u64) -> bool {
         let cut = if self.cause == OutageCause::CutOff { self.undone - self.from } else { 0 };
         let well = self.well.saturating_add(cut);
@@ -83,17 +83,17 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
-    /// What begins from now on is caused by this fault.
+    /// Sets the fault that causes outages from now on.
     pub(crate) fn set_current_fault(&mut self, fault: String) {
         self.fault = fault;
     }
 
-    /// The cause affects a node from now on, unless it already does.
+    /// Begins an outage of a node, unless this cause already affects it.
     pub(crate) fn begin(&mut self, node: usize, cause: OutageCause) {
         self.begin_at(node, cause, Moment::now().0);
     }
 
-    /// The cause no longer affects a node from now on.
+    /// Ends an outage of a node.
     pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
         self.end_at(node, cause, Moment::now().0);
     }
@@ -114,8 +114,8 @@ impl Outages {
         self.all.iter_mut().find(is_open)
     }
 
-    /// All outages with the times at which nodes were well again. `ready` has the times at which nodes that were ready were
-    /// asked.
+    /// All outages, with the times at which nodes were well again. `ready` contains the times of polls that found a node
+    /// ready.
     pub(crate) fn judged(&self, ready: &[(u64, usize)]) -> Vec<Outage> {
         let mut times = BTreeMap::<usize, Vec<u64>>::new();
         ready.iter().for_each(|(sent, node)| times.entry(*node).or_default().push(*sent));
@@ -129,7 +129,7 @@ impl Outages {
     }
 }
 
-/// Times in which more nodes than a minority were affected at once, in order and apart from each other.
+/// Periods in which more than a minority of nodes was affected at the same time, in order and disjoint.
 pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u64)> {
     let mut changes: Vec<(u64, usize, i32)> =
         outages.iter().flat_map(|it| [(it.from, it.node, 1), (it.well, it.node, -1)]).collect();
@@ -151,7 +151,7 @@ pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u6
     merged(times)
 }
 
-/// Times in order, with those that touch made one. Empty ones are left out.
+/// Sorts periods and merges adjacent or overlapping ones. Drops empty ones.
 pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     times.retain(|(from, to)| from < to);
     times.sort_unstable();
@@ -165,9 +165,10 @@ pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     merged
 }
 
-/// Nodes that were not ready within `limit` after the cause was undone, by logs that reach until `end`. A node needs the
-/// others, so the time counts anew from when a majority is well again; and a later outage of the same node is judged by
-/// itself. No node disturbs the others for longer than the limit, so that nodes do not excuse each other forever.
+/// Nodes that were not ready within `limit` after the cause was undone, according to logs that reach until `end`. A node
+/// needs the others, so the time restarts when a majority is well again. A later outage of the same node is judged
+/// separately. No node counts as affecting the others for longer than the limit, so that nodes do not excuse each other
+/// forever.
 pub(crate) fn late_recoveries(
     outages: &[Outage],
     nodes: usize,
@@ -211,7 +212,7 @@ mod tests {
         outages.set_current_fault("kill -9 of a majority less one".to_owned());
         outages.begin_at(0, OutageCause::Down, 1_000);
         outages.begin_at(1, OutageCause::Down, 1_000);
-        // A rolling restart starts node 0; the remedies of the first fault come later and find it running.
+        // A rolling restart starts node 0. The remedies of the first fault come later and find it running.
         outages.end_at(0, OutageCause::Down, 2_000);
         outages.end_at(0, OutageCause::Down, 9_000);
         outages.end_at(1, OutageCause::Down, 9_000);

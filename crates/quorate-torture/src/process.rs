@@ -1,4 +1,4 @@
-//! One process of a run. It can be stopped, killed and started again, and it remembers whether it ever ended by itself.
+//! One process of a run. It can be stopped, killed and started again. Unexpected exits are recorded.
 
 use std::fs;
 use std::io;
@@ -11,27 +11,27 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::wait::pause;
 
-/// Interval at which a process that was asked to end is looked at, in milliseconds.
+/// Interval at which a process is polled after SIGTERM, in milliseconds.
 const POLL_MS: u64 = 10;
 
 #[derive(Debug)]
 pub(crate) struct ManagedProcess {
     name: String,
     child: Option<Child>,
-    /// By how many seconds its clock is wrong, for each time that it was started.
+    /// Clock error in seconds, for each start.
     shifts: Vec<i64>,
     stopped: bool,
-    /// Exits that no fault and no end of the run has caused.
+    /// Exits that were caused neither by a fault nor by the end of the run.
     exits: Vec<String>,
 }
 
 impl ManagedProcess {
-    /// A process that is not started yet. The name is for messages.
+    /// A process that is not started yet. The name is used in messages.
     pub(crate) fn new(name: String) -> Self {
         Self { name, child: None, shifts: Vec::new(), stopped: false, exits: Vec::new() }
     }
 
-    /// Starts it with a clock that is wrong by `shift` seconds, unless it runs. Its errors are appended to a file.
+    /// Starts the process, unless it runs, with a clock that is wrong by `shift` seconds. Its stderr is appended to a file.
     pub(crate) fn start(
         &mut self,
         command: &mut Command,
@@ -48,7 +48,7 @@ impl ManagedProcess {
         Ok(())
     }
 
-    /// Whether it runs. An exit since the last look is remembered.
+    /// Whether the process runs. Records an exit since the last poll.
     pub(crate) fn is_running(&mut self) -> bool {
         if let Some(child) = &mut self.child
             && let Ok(Some(status)) = child.try_wait()
@@ -64,13 +64,13 @@ impl ManagedProcess {
         (self.child, self.stopped) = (None, false);
     }
 
-    /// All such exits, those since the last look included.
+    /// All unexpected exits, including one since the last poll.
     pub(crate) fn exits(&mut self) -> &[String] {
         self.is_running();
         &self.exits
     }
 
-    /// Kills it, and the processes that it has started.
+    /// Kills the process, and the processes that it has started.
     pub(crate) fn kill(&mut self) {
         if !self.is_running() {
             return;
@@ -78,7 +78,7 @@ impl ManagedProcess {
         let Some(mut child) = self.child.take() else { return };
         send(&child, Signal::KILL);
         self.stopped = false;
-        // It may have ended just before the signal was sent.
+        // It may have exited just before the signal was sent.
         if let Ok(status) = child.wait()
             && status.signal() != Some(Signal::KILL.as_raw())
         {
@@ -86,7 +86,8 @@ impl ManagedProcess {
         }
     }
 
-    /// Asks it to end with SIGTERM, and waits. Fails with what is wrong about its end; then it is killed if need be.
+    /// Sends SIGTERM and waits for the exit. Fails if the process does not exit with success. After the timeout, kills the
+    /// process and fails.
     pub(crate) fn terminate(&mut self, timeout_ms: u64) -> Result<(), String> {
         if !self.is_running() {
             return Ok(());
@@ -126,18 +127,18 @@ impl ManagedProcess {
         self.stopped
     }
 
-    /// The number of the process, if it runs.
+    /// The process id, if the process runs.
     pub(crate) fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// By how many seconds its clock was wrong, for each time that it was started.
+    /// Clock error in seconds, for each start.
     pub(crate) fn shifts(&self) -> &[i64] {
         &self.shifts
     }
 }
 
-/// Sends a signal to a process. If it leads a group, as clients do, to all that it has started too.
+/// Sends a signal to a process, and to its process group if it leads one, as clients do.
 fn send(child: &Child, signal: Signal) {
     if let Some(pid) = Pid::from_raw(child.id() as i32)
         && kill_process_group(pid, signal).is_err()
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn a_crash_just_before_a_kill_is_told() {
         let mut process = started("exit 4");
-        // Not looked at before: the child is reaped by the kill.
+        // Not polled before: the child is reaped by the kill.
         if let Some(child) = &process.child {
             let path = format!("/proc/{}/stat", child.id());
             while fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z ")) {

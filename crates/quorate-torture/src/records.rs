@@ -1,4 +1,4 @@
-//! Records of a node: its trace events, grants and releases among them, in a file of its own.
+//! Records of a node: its trace events, including grants and releases, in a file of its own.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
@@ -20,7 +20,7 @@ impl Records {
     }
 }
 
-/// Words of an event: the message, then `name=value`.
+/// Text of an event: the message, then `name=value` for each field.
 #[derive(Default)]
 struct EventText {
     message: String,

@@ -12,7 +12,7 @@ use quorate_client::Moment;
 
 use crate::log::Log;
 
-/// The same code as the example's.
+/// The same code as in the client's example.
 #[path = "../../quorate-client/examples/guarded_register/guarded.rs"]
 mod guarded;
 

@@ -10,15 +10,15 @@ use crate::history::ClaimEnding;
 use crate::losses::HolderLoss;
 use crate::outages::Outage;
 
-/// Whether nothing is broken.
+/// Whether the run found no violations and no unexpected exits.
 pub(crate) fn is_sound(outcome: &TortureOutcome) -> bool {
     outcome.exits.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
 }
 
-/// Maximum number of violations that are printed for each property.
+/// Maximum number of violations printed per property.
 const SHOWN: usize = 5;
 
-/// For people.
+/// Formats the report as text.
 pub(crate) fn text(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
     let mut text = format!(
         "seed {}: {} nodes, {} workers, {}\n\nfaults\n",
@@ -59,7 +59,7 @@ pub(crate) fn text(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
     text
 }
 
-/// For programs.
+/// Formats the report as JSON.
 pub(crate) fn json(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
     let faults: serde_json::Map<String, Value> =
         outcome.faults.iter().map(|(fault, times)| (fault.to_string(), json!(times))).collect();
@@ -87,13 +87,13 @@ struct ClientFigures {
     kind: ClientKind,
     /// Grants that workers relied on.
     grants: usize,
-    /// Of these lost, or ended by the death of the worker.
+    /// Number of these that were lost, and that ended because the worker was killed.
     lost: usize,
     killed: usize,
     sessions: usize,
     /// Sessions whose client collects the votes itself.
     direct: usize,
-    /// Times that the long holder got its lock.
+    /// Number of times that the long holder acquired its lock.
     long: usize,
     held_ms: u64,
     permitted: usize,

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers from a seed, so that a run chooses the same faults again.
+//! Pseudo-random numbers from a seed, so that a run can be repeated with the same faults.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
@@ -12,17 +12,17 @@ impl Rng {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number in a range.
+    /// Random number in a range.
     pub(crate) fn in_range(&mut self, range: std::ops::Range<u64>) -> u64 {
         range.start + self.0.next_u64() % (range.end - range.start)
     }
 
-    /// An index into `of` elements.
+    /// Random index into `of` elements.
     pub(crate) fn index(&mut self, of: usize) -> usize {
         self.in_range(0..of as u64) as usize
     }
 
-    /// `count` different indices into `of` elements, in ascending order.
+    /// `count` distinct random indices into `of` elements, in ascending order.
     pub(crate) fn sample(&mut self, count: usize, of: usize) -> Vec<usize> {
         let mut left: Vec<usize> = (0..of).collect();
         while left.len() > count {

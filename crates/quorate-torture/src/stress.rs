@@ -1,4 +1,4 @@
-//! Heavy load and misbehaving clients, while a bystander takes and frees a lock of its own.
+//! Heavy load and misbehaving clients, while a bystander takes and releases a lock of its own.
 
 mod bystander;
 mod crowd;
@@ -29,25 +29,25 @@ pub(crate) struct StressLoad {
 #[derive(Clone, Debug)]
 pub(crate) struct StressPhase {
     pub(crate) name: &'static str,
-    /// How long it took.
+    /// Duration of the phase.
     pub(crate) millis: u64,
-    /// How long the bystander took for each of its turns, in microseconds, in ascending order.
+    /// Durations of the bystander's turns, in microseconds, in ascending order.
     pub(crate) turns: Vec<u64>,
-    /// The most that a node had resident in it, in bytes.
+    /// Maximum resident memory of a node, in bytes.
     pub(crate) memory: u64,
-    /// Violations.
+    /// Violations found in the phase.
     pub(crate) broken: Vec<String>,
 }
 
 /// A phase: its name, and its work, which returns violations.
 type PhaseStep<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
 
-/// Limit of a node's resident memory: a fixed part, which includes answers that clients leave unread, and a part for each lock
-/// that is held, for its name, its ballot and its share of the session.
+/// Limit of a node's resident memory: a fixed part, which includes answers that clients leave unread, and a part for each
+/// held lock, for its name, its ballot and its share of the session.
 const MEMORY_MOST: u64 = 192 << 20;
 const MEMORY_OF_A_LOCK: u64 = 4 << 10;
 
-/// Runs all phases and prints a report. Returns whether nothing is broken.
+/// Runs all phases and prints a report. Returns whether there are no violations.
 pub(crate) fn run(load: StressLoad, json: bool) -> io::Result<bool> {
     let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
     let phases = match phases(load, folder.path(), |line| eprintln!("{line}")) {
@@ -70,7 +70,7 @@ fn phases(
     folder: &Path,
     mut progress: impl FnMut(&str),
 ) -> io::Result<Vec<StressPhase>> {
-    // One address of the cluster is ours: what the other nodes send to it is what a stranger could capture.
+    // One address of the cluster is ours: the other nodes send to it what an attacker could capture.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
     let (kinds, holders) = (ClientKinds::default(), false);
@@ -89,7 +89,7 @@ fn phases(
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let clients = fleet.clients().to_vec();
     let bystander = Bystander::start(&clients[0]);
-    // Until the nodes have noticed that one of them is absent.
+    // Wait until the nodes have noticed that one of them is absent.
     pause(2_500);
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
@@ -153,7 +153,7 @@ fn phases(
     Ok(phases)
 }
 
-/// Does a part of the run. Its result does not matter if the run is interrupted.
+/// Runs a part of the run. Returns the default if the run is interrupted.
 fn unless_interrupted<T: Default>(
     runtime: &tokio::runtime::Runtime,
     work: impl Future<Output = T>,

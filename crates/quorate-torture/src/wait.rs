@@ -1,7 +1,7 @@
 //! Waiting in real time, until a signal interrupts it.
 //!
-//! SIGINT and SIGTERM end a run early, but not at once: what it has made is removed by `Drop`, so each wait ends and the run
-//! returns an error.
+//! SIGINT and SIGTERM end a run early, but not immediately: temporary objects are removed by `Drop`, so each wait ends and
+//! the run returns an error.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,16 @@ use std::time::Duration;
 use quorate_client::Moment;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Interval between two looks, in milliseconds.
+/// Interval at which a condition is polled, in milliseconds.
 const POLL_MS: u64 = 100;
 
-/// Interval at which a wait looks for an interrupt, in milliseconds.
+/// Interval at which a wait checks for an interrupt, in milliseconds.
 const SLICE_MS: u64 = 20;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on SIGINT and SIGTERM interrupt waits. A second signal ends the process at once; its children end with it.
+/// Makes SIGINT and SIGTERM interrupt waits from now on. A second signal ends the process immediately; its children end
+/// with it.
 pub(crate) fn watch_for_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = {
@@ -60,7 +61,7 @@ pub(crate) async fn interrupted() {
     }
 }
 
-/// Waits so long, or until the run is interrupted.
+/// Waits this long, or until the run is interrupted.
 pub(crate) fn pause(millis: u64) {
     let end = Moment::now().later(Duration::from_millis(millis));
     while !end.from_now().is_zero() && !is_interrupted() {
@@ -68,7 +69,7 @@ pub(crate) fn pause(millis: u64) {
     }
 }
 
-/// Waits until something is so. It is looked at once at least; false if it is not so when the time is up.
+/// Polls a condition until it holds, at least once. Returns false if it does not hold when the timeout has passed.
 pub(crate) fn wait_until(
     timeout: Duration,
     mut condition: impl FnMut() -> io::Result<bool>,

@@ -1,7 +1,9 @@
-//! A client: takes the lock, increments what it guards, frees the lock, and writes down what it relied on and when.
+//! A worker: a client that takes the lock, increments the register that it guards, releases the lock, and logs the periods
+//! in which it relied on the lock.
 //!
-//! Each line has the time by the clock that all processes of the machine share and that leases are counted by. The time
-//! is read before what it is the time of, so that a process that is paused in between claims too little, not too much.
+//! Each log line contains a time of the boot clock, which all processes of the machine share and which measures leases. The
+//! clock is read before the state that is logged. A process that is paused in between therefore claims too little, not too
+//! much.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -92,7 +94,7 @@ impl LockWorker {
         };
         self.work(guard, hold_log).await;
         hold_log.confirm(&mut self.log, guard);
-        // It may have grown.
+        // The token may have grown.
         let token = guard.token();
         if let RegisterReply::Value(value) = read {
             match register.ask(format_args!("write {token} {}", value + 1)) {
@@ -108,7 +110,7 @@ impl LockWorker {
         }
     }
 
-    /// Mostly short, sometimes long enough for something to happen meanwhile. Logs each deadline that the client is told.
+    /// Works for a short time, sometimes long enough for a fault to happen meanwhile. Logs each new deadline of the lock.
     async fn work(&mut self, guard: &impl LockGuard, hold_log: &mut HoldLog) {
         let millis = match self.rng.index(12) {
             0 => self.rng.in_range(200..600),

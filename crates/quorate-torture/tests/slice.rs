@@ -1,10 +1,10 @@
-//! A fixed short slice of the torture: six faults, and a small part of the stress. `cargo xtask torture` runs longer.
+//! A fixed short slice of the torture tests: six faults, and a small stress run. `cargo xtask torture` runs longer.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the program. Its messages, such as that there are no network namespaces, are not captured.
+/// Runs the program. Its messages, for example about missing network namespaces, are not captured.
 fn torture(arguments: &[&str]) -> serde_json::Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-torture"));
     let output = command.args(arguments).arg("--json").stderr(Stdio::inherit()).output();
@@ -33,7 +33,7 @@ fn a_cluster_bears_faults_and_a_crowd() {
     assert_eq!(stress["phases"].as_array().map(Vec::len), Some(8), "{stress:#}");
 }
 
-/// A run that gets SIGTERM in the middle of a fault.
+/// Sends SIGTERM to a run in the middle of a fault.
 #[expect(clippy::disallowed_methods, reason = "real processes live in real time")]
 fn an_interrupted_run_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -53,7 +53,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
     assert_eq!(left_of(folder.path(), &pid), Vec::<String>::new());
 }
 
-/// What is left of a run: files, processes and namespaces.
+/// Remains of a run: files, processes and namespaces.
 fn left_of(folder: &Path, pid: &str) -> Vec<String> {
     let names = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,7 +1,7 @@
-//! Who may ask: requests for this server by a name that is its own, from pages that came from it.
+//! Request filter: accepts requests that address this server by a known name and come from its own pages.
 //!
-//! A page from elsewhere can make a browser send requests to any address, and a name of its own can be made to lead to
-//! this machine (DNS rebinding). Neither gets past here: the first shows in `Origin`, the second in `Host`.
+//! A page of another site can make a browser send requests to any address, and a foreign name can be made to resolve
+//! to this machine (DNS rebinding). Both are rejected: the first is visible in `Origin`, the second in `Host`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// By which names this server may be called.
+/// Names under which clients may address this server.
 #[derive(Debug)]
 pub struct HostGuard {
     port: u16,
     loopback: bool,
     names: Vec<String>,
-    /// Whoever asks has to show who it is, which no page from elsewhere can: the name does not matter.
+    /// Any host name is accepted, because requests carry credentials that a page of another site does not have.
     any_host: bool,
 }
 
 impl HostGuard {
-    /// Of a server that listens there and is also called by these names.
+    /// Creates a guard for a server that listens at `address` and is also reachable under `names`.
     pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
         let (port, loopback) = (address.port(), address.ip().is_loopback());
         Self { port, loopback, names, any_host: false }
     }
 
-    /// The same for a server that may be called by any name, because whoever asks has to show who it is.
+    /// Accepts any host name. Only for servers that authenticate each request.
     #[must_use]
     pub fn allowing_any_host(self) -> Self {
         Self { any_host: true, ..self }
     }
 
-    /// Why a request is not for us, if it is not. HTTP/2 says in the address what HTTP/1 says in `Host`.
+    /// Returns why a request is rejected. HTTP/2 sends the host in the address, HTTP/1 in `Host`.
     fn rejection_reason(&self, headers: &HeaderMap, address: &Uri) -> Option<&'static str> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| address.authority().map(|authority| authority.as_str()));
@@ -52,7 +52,7 @@ impl HostGuard {
             return Some("requests from other pages are not answered");
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-        // A link from elsewhere may lead here; a script from elsewhere may not ask.
+        // A link from another site may lead here. A script of another site may not send requests.
         let navigates = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
         match site {
             Some("cross-site" | "same-site") if !navigates => {
@@ -62,7 +62,7 @@ impl HostGuard {
         }
     }
 
-    /// An address cannot be rebound, a name can: only those names count that were given.
+    /// IP addresses cannot be rebound, names can: of names only `localhost` and the configured ones are accepted.
     fn is_allowed_host(&self, host: &str) -> bool {
         let Some((name, port)) = split_host_port(host) else { return false };
         if self.any_host {
@@ -82,7 +82,7 @@ impl HostGuard {
     }
 }
 
-/// The name and the port; without one it is that of HTTP.
+/// Splits a host into name and port. The default port is 80.
 fn split_host_port(host: &str) -> Option<(&str, u16)> {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => Some((name, port.parse().ok()?)),
@@ -90,7 +90,7 @@ fn split_host_port(host: &str) -> Option<(&str, u16)> {
     }
 }
 
-/// Lets requests through that are for us.
+/// Middleware that rejects requests for other hosts, from other origins, or with other methods.
 pub async fn check_host_and_origin(
     State(guard): State<Arc<HostGuard>>,
     request: Request,
@@ -109,7 +109,7 @@ fn error_response(status: StatusCode, reason: &str) -> Response {
     (status, Json(json!({ "error": reason, "key": null }))).into_response()
 }
 
-/// Nothing but our own files is loaded or run, nobody frames us, and nothing is guessed about types.
+/// Only our own files are loaded or run, framing is forbidden, and content types are not guessed.
 const SECURITY_HEADERS: [(&str, &str); 6] = [
     (
         "content-security-policy",
@@ -123,11 +123,11 @@ const SECURITY_HEADERS: [(&str, &str); 6] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Puts on every answer what browsers need to know to keep the page apart from others.
+/// Adds the headers that make browsers isolate the page from other sites.
 pub async fn add_security_headers(mut response: Response) -> Response {
     for (name, value) in SECURITY_HEADERS {
         let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
-        // A drawing says itself that its own rules count in it.
+        // A drawing already has its own policy, which allows its inline styles.
         response.headers_mut().entry(name).or_insert(value);
     }
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What every HTTP server of quorate keeps to.
+//! Middleware common to all HTTP servers of quorate.
 
 mod host_guard;
 

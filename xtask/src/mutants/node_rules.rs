@@ -1,4 +1,4 @@
-//! The rules of relays (docs/locks.md, section Relays), and how each is broken.
+//! Rules of relays (docs/locks.md, section Relays), and the replacement that breaks each.
 
 use super::Rule;
 

@@ -1,4 +1,4 @@
-//! The rules of leased-quorum (docs/locks.md), and how each is broken.
+//! Rules of leased-quorum (docs/locks.md), and the replacement that breaks each.
 
 use super::Rule;
 
@@ -162,8 +162,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "yield-names-its-vote",
         file: "voter/votes.rs",
-        from: "let Some(ballot) = self.given(&lock, claim, vote) else { return };\n        // Where",
-        to: "let Some(ballot) = self.ballots.get_mut(&lock).filter(|_| vote.number > 0) else { return };\n        // Where",
+        from: "let Some(ballot) = self.given(&lock, claim, vote) else { return };\n        // If",
+        to: "let Some(ballot) = self.ballots.get_mut(&lock).filter(|_| vote.number > 0) else { return };\n        // If",
     },
     Rule {
         name: "a-recorded-vote-is-not-yielded",

@@ -1,4 +1,4 @@
-//! A command with a time limit.
+//! Runs a command with a timeout.
 
 use std::fs::File;
 use std::io;
@@ -7,18 +7,18 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval at which a running command is looked at.
+/// Interval at which a running command is polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Runs a command with its output in a file. Returns `None` if it has not ended after `limit`: then it is killed together with
-/// the processes that it has started.
+/// Runs a command with its output in a file. Returns `None` if it has not ended after `limit`. Then it is killed
+/// together with the processes that it has started.
 #[expect(clippy::disallowed_methods, reason = "the limit is real time")]
 pub(super) fn run(
     command: &mut Command,
     limit: Duration,
     output: &Path,
 ) -> io::Result<Option<ExitStatus>> {
-    // A file never fills up as a pipe does, so that nothing has to read while the command runs.
+    // Unlike a pipe, a file never fills up, so nothing has to read while the command runs.
     let file = File::create(output)?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
     lead_group(command);
@@ -35,8 +35,9 @@ pub(super) fn run(
     }
 }
 
-/// Cargo starts the tests as processes of their own: killing cargo alone would leave them running. A terminal's interrupt does
-/// not reach such a group, so that a test without end outlives a chore that is interrupted.
+/// Makes the command the leader of a process group. Cargo starts the tests as separate processes, and killing cargo
+/// alone would leave them running. An interrupt from the terminal does not reach such a group, so a test that never
+/// ends outlives an interrupted task.
 #[cfg(unix)]
 fn lead_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;

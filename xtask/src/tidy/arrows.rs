@@ -1,11 +1,11 @@
-//! Dependencies between the crates point down only.
+//! Rule that dependencies between the crates point down only.
 
 use crate::manifest::Manifest;
 use crate::tidy::Problem;
 use crate::tree::TextFile;
 
-/// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
-/// use more: a test of an algorithm runs it in the simulator.
+/// Crates of the workspace that each crate may depend on, from the bottom up. Tests may use more: a test of an
+/// algorithm runs it in the simulator.
 const MAY_USE: [(&str, &[&str]); 17] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
@@ -90,7 +90,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ),
 ];
 
-/// The dependencies of a crate that the table does not allow.
+/// Dependencies of a crate that the table does not allow.
 pub(super) fn forbidden_dependencies(
     file: &TextFile,
     name: &str,

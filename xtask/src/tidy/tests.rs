@@ -1,4 +1,4 @@
-//! For every rule, an example that breaks it and one that comes close but does not.
+//! For every rule, an example that violates it and a similar example that does not.
 
 use super::*;
 

@@ -1,12 +1,13 @@
-//! Byzantine generals with oral messages, OM(m): lieutenants tell each other what they were told they were told.
+//! Byzantine generals with oral messages, OM(m): lieutenants relay to each other the orders that they have
+//! received, m times over.
 //!
 //! - **Source**: Lamport, Shostak and Pease, "The Byzantine Generals Problem", ACM TOPLAS 4(3), 1982.
-//! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash, and n > 3m of them.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash, and n > 3m.
 //! - **Guarantees**: agreement and termination of the loyal; validity: if the commander is loyal, its order is obeyed.
 //! - **Costs**: (n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages, exponential in m; m + 1 rounds.
-//! - **Departs from the paper**: the recursion is unrolled. A relay names those through whom it came, so that all
-//!   instances of OM(m - 1) and below run at once, one level in each round. Who hears nothing passes that on as
-//!   nothing, a value of its own; it becomes the order to retreat when the votes have been counted.
+//! - **Departs from the paper**: the recursion is unrolled. A relayed order names the lieutenants through which it came, so
+//!   that all instances of OM(m - 1) and below run at the same time, one level in each round. A lieutenant that receives
+//!   nothing relays this as "nothing", a separate value. It becomes the order to retreat after the votes have been counted.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -24,64 +25,64 @@ use quorate_core::{
 use super::reduction::General;
 use crate::{Algorithm, Setup, Sound};
 
-/// One general.
+/// One general of OM(m).
 pub type ByzantineGenerals = OralMessages<Majority>;
 
-/// What a lieutenant makes of votes: what the algorithm and its broken variant differ in.
+/// The rule by which a lieutenant evaluates votes. The algorithm and its broken variant differ in it.
 pub trait OutcomeRule: Clone + Eq + Hash + Debug + Send + Sync {
-    /// What the algorithm with this rule says of itself.
+    /// The profile of the algorithm with this rule.
     const PROFILE: Profile;
 
-    /// The outcome of votes, of which the first is what the lieutenant heard itself.
+    /// The outcome of votes. The first vote is the value that the lieutenant itself received.
     fn outcome(votes: &[Option<Value>]) -> Option<Value>;
 }
 
-/// The paper's rule: what more than half say, and nothing if there is no such thing.
+/// The paper's rule: the value with more than half of the votes, and nothing if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority;
 
-/// A general who counts votes by this rule.
+/// A general that evaluates votes by the rule `C`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OralMessages<C> {
     id: ProcessId,
     n: usize,
     commander: ProcessId,
     m: usize,
-    /// The round that is under way, from 1 on; later than m + 1 when it is over.
+    /// The current round, from 1 on; greater than m + 1 when the algorithm is over.
     round: u64,
-    /// The commander's own.
+    /// The commander's own order.
     order: Option<Value>,
-    /// What a lieutenant was told, by those through whom it came, the commander apart; the last told it.
+    /// The values received by a lieutenant, by path. The path excludes the commander, and its last element is the sender.
     heard: BTreeMap<Path, Option<Value>>,
     rule: PhantomData<C>,
 }
 
-/// Those who passed an order on, the commander apart, in order.
+/// The lieutenants that relayed an order, in sequence, without the commander.
 type Path = Vec<ProcessId>;
 
-/// What generals say.
+/// The messages of the generals.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Commander: this is my order.
+    /// The order of the commander.
     Order(Value),
-    /// Lieutenant: this is what came to me along that way, nothing perhaps.
+    /// The value that a lieutenant received along a path, perhaps nothing.
     Relay {
-        /// Through whom.
+        /// The path along which the lieutenant received it.
         path: Vec<ProcessId>,
-        /// What.
+        /// The value, or `None` if nothing arrived.
         value: Option<Value>,
     },
 }
 
 impl<C: OutcomeRule> OralMessages<C> {
-    /// General `id` of n under a commander, with at most m traitors.
+    /// Creates general `id` of `n` under a commander, with at most `m` traitors.
     pub fn new(n: usize, id: ProcessId, commander: ProcessId, m: usize) -> Self {
         let (round, order, heard) = (1, None, BTreeMap::new());
         Self { id, n, commander, m, round, order, heard, rule: PhantomData }
     }
 
-    /// The lieutenants but this one and those on the way.
+    /// The lieutenants other than this one and those on the path.
     fn others(&self, path: &[ProcessId]) -> ProcessSet {
         let mut others = ProcessSet::others(self.n, self.id);
         others.remove(self.commander);
@@ -91,7 +92,7 @@ impl<C: OutcomeRule> OralMessages<C> {
         others
     }
 
-    /// Notes what was told along a way, if it may come along that way in this round.
+    /// Records a value received along a path, if the path is possible in this round.
     fn note(&mut self, path: Path, value: Option<Value>, out: &mut Effects<Self>) {
         if self.id == self.commander || path.len() as u64 + 1 != self.round {
             return out.ignored("an order out of turn");
@@ -110,7 +111,7 @@ impl<C: OutcomeRule> OralMessages<C> {
         self.heard.get(path).copied().flatten()
     }
 
-    /// Passes on what came along every way of this length, also where nothing came.
+    /// Relays the values of every path of this length, including paths along which nothing arrived.
     fn relay(&self, path: &mut Path, length: usize, out: &mut Effects<Self>) {
         let others = self.others(path);
         if length == 0 {
@@ -126,7 +127,7 @@ impl<C: OutcomeRule> OralMessages<C> {
         }
     }
 
-    /// What came along this way, after all that was said about it.
+    /// The value that came along this path, after all relayed values of it have been counted as votes.
     fn resolve(&self, path: &mut Path) -> Option<Value> {
         if path.len() == self.m {
             return self.value_along(path);
@@ -257,7 +258,7 @@ impl<C: OutcomeRule> Algorithm for OralMessages<C> {
     }
 }
 
-/// How many messages OM(m) takes among n generals.
+/// Number of messages of OM(m) among `n` generals.
 pub(super) fn oral_messages(n: usize, m: usize) -> u64 {
     let (mut in_round, mut all) = (1u64, 0u64);
     for gone in 1..=m as u64 + 1 {
@@ -293,9 +294,9 @@ impl OutcomeRule for Majority {
     }
 }
 
-/// What more than half of the votes say, if there is such a thing.
+/// The value with more than half of the votes. `None` if there is no such value.
 pub(super) fn majority(votes: &[Option<Value>]) -> Option<Option<Value>> {
-    // Whoever has a majority is left when votes for different things have cancelled each other.
+    // Boyer-Moore majority vote: a majority value, if there is one, is left when different votes have cancelled out.
     let mut left: Option<(Option<Value>, usize)> = None;
     for vote in votes {
         left = match left {
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(oral_messages(4, 1), 3 + 3 * 2);
         assert_eq!(oral_messages(7, 2), 6 + 6 * 5 + 6 * 5 * 4);
         assert_eq!(oral_messages(5, 0), 4);
-        // There are no more levels than lieutenants.
+        // There are at most as many levels as lieutenants.
         assert_eq!(oral_messages(3, 2), 2 + 2);
         assert_eq!(oral_messages(1, 0), 0);
         assert_eq!(oral_messages(1 << 24, 9), u64::MAX);

@@ -1,13 +1,14 @@
-//! Byzantine generals who, where votes are tied, obey what they heard themselves: a specimen in which they disagree.
+//! Byzantine generals that, if votes are tied, obey the order that they received themselves: a
+//! specimen that breaks agreement.
 //!
-//! - **Source**: the argument why three generals cannot agree, in Lamport, Shostak and Pease, "The Byzantine Generals
+//! - **Source**: the proof that three generals cannot agree, in Lamport, Shostak and Pease, "The Byzantine Generals
 //!   Problem", ACM TOPLAS 4(3), 1982, and Coulouris et al., "Distributed Systems", 5th edition, section 15.5.
-//! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash, and n > 3m of them.
-//! - **Guarantees**: claims agreement, validity and termination and breaks agreement. Of three generals, a lieutenant that
-//!   hears two things from the two others obeys the commander, as it must if that one is loyal; if it is not, the
-//!   other lieutenant obeys the other order.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash, and n > 3m.
+//! - **Guarantees**: claims agreement, validity and termination and breaks agreement. With three generals, a lieutenant
+//!   that receives two different values from the two others obeys the commander, as it must if the commander is loyal.
+//!   If the commander is a traitor, the other lieutenant obeys the other order.
 //! - **Costs**: (n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages; m + 1 rounds.
-//! - **Departs from the paper**: in what is done about a tie, which the paper leaves to a value that all know.
+//! - **Departs from the paper**: in the handling of a tie. The paper takes a default value that all generals know.
 
 use quorate_core::agreement::Value;
 use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
@@ -17,7 +18,7 @@ use super::byzantine_generals::{OralMessages, OutcomeRule, majority};
 /// One general of the specimen.
 pub type ByzantineGeneralsObedient = OralMessages<ObeyInDoubt>;
 
-/// The broken rule: what more than half say, and what one heard oneself if there is no such thing.
+/// The broken rule: the value with more than half of the votes, and the lieutenant's own vote if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObeyInDoubt;
 

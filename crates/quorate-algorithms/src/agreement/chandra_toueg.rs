@@ -1,20 +1,20 @@
-//! Consensus with an unreliable detector: coordinators take turns, and a value that a majority has taken over is decided.
+//! Consensus with an unreliable detector: coordinators take turns, and a value that a majority has adopted is decided.
 //!
-//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM 43(2), 1996,
-//!   figure 6.
-//! - **Assumes**: fewer than half of the processes crash, n > 2f, and stay away; links that lose nothing, in any order; a
-//!   detector that tells of every crash in the end and may suspect anybody else for a while, as long as from some moment
-//!   on somebody live is suspected by nobody.
-//! - **Guarantees**: agreement and validity whatever the detector says; termination once it stops suspecting wrongly.
-//! - **Costs**: (n + 3)(n - 1) messages if nobody is suspected: n - 1 of each of ESTIMATE, PROPOSE and ACK, and DECIDE
-//!   from everybody to everybody; four message delays. Those that hear of the decision before they have spoken spare
-//!   their ESTIMATE and ACK, which a majority sends in any case.
-//! - **Departs from the paper**: one that has acknowledged waits for the decision before it begins the next round, until
-//!   its coordinator says that nothing comes of the round (NEXT) or is suspected; in the paper it goes on at once. The
-//!   reliable broadcast of the decision is written out: whoever hears DECIDE first passes it on.
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM
+//!   43(2), 1996, figure 6.
+//! - **Assumes**: fewer than half of the processes crash, n > 2f, and crashed processes do not recover; links that lose
+//!   nothing, in any order; a detector that eventually reports every crash. It may suspect other processes for a while,
+//!   as long as from some moment on at least one live process is suspected by no process.
+//! - **Guarantees**: agreement and validity regardless of the detector; termination once it stops suspecting wrongly.
+//! - **Costs**: (n + 3)(n - 1) messages if no process is suspected: n - 1 of each of ESTIMATE, PROPOSE and ACK, and
+//!   DECIDE from every process to every other; four message delays. A process that learns the decision early saves its
+//!   ESTIMATE and ACK; a majority sends these in any case.
+//! - **Departs from the paper**: a process that has acknowledged waits for the decision before it begins the next
+//!   round, until its coordinator abandons the round (NEXT) or is suspected; in the paper it continues immediately. The
+//!   reliable broadcast of the decision is written out: a process that receives its first DECIDE forwards it.
 //!
-//! Why it is safe: what a majority has taken over in round r, every later coordinator finds among the estimates of a
-//! majority, with the latest round of all, and proposes again.
+//! Safety argument: a value that a majority has adopted in round r is among the estimates of a majority that every
+//! later coordinator collects. There it has the latest round of all, so that the coordinator proposes it again.
 
 use core::convert::Infallible;
 
@@ -27,22 +27,22 @@ use quorate_core::{
 use super::rotating::Rotating;
 use crate::{Algorithm, Setup, Sound};
 
-/// An agreement on a number by rotating coordinators.
+/// Consensus on a number by rotating coordinators.
 pub type ChandraToueg = Stack<Proposer, Rotating<Value>>;
 
-/// Speaks with the user in the words of any agreement.
+/// Translates between the common interface of agreements and the rotating coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proposer {
     proposed: bool,
 }
 
-/// What it passes on.
+/// Outputs of the layer, to the rotating coordinator or to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ProposerOutput {
-    /// Down: this is proposed.
+    /// Proposes a value to the layer below.
     Propose(Value),
-    /// Up: this is decided.
+    /// Reports the decided value to the user.
     Decided(Value),
 }
 

@@ -1,12 +1,12 @@
-//! Consensus from Byzantine generals: agree on the vector of all proposals, then decide what most of them say.
+//! Consensus from Byzantine generals: agree on the vector of all proposals, then decide its most frequent value.
 //!
 //! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and Design", 5th edition,
 //!   section 15.5, on how the problems of agreement reduce to each other.
-//! - **Assumes**: synchronous rounds; no message is lost; at most m processes lie or crash, and n > 3m of them.
-//! - **Guarantees**: agreement and termination; validity: what all correct processes propose is decided, and without
-//!   liars what is decided was proposed.
-//! - **Costs**: what interactive consistency costs, and nothing more; m + 1 rounds.
-//! - **Departs from the paper**: where no value has a majority the most frequent is decided, of several the least.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m processes lie or crash, and n > 3m.
+//! - **Guarantees**: agreement and termination; validity: a value that all correct processes propose is decided, and
+//!   without liars the decided value was proposed.
+//! - **Costs**: the cost of interactive consistency, and nothing more; m + 1 rounds.
+//! - **Departs from the paper**: if no value has a majority, the most frequent one is decided, and the least of several.
 
 use alloc::collections::BTreeMap;
 use core::cmp::Reverse;
@@ -21,23 +21,23 @@ use quorate_core::{
 use super::interactive_consistency::InteractiveConsistency;
 use crate::{Algorithm, Setup, Sound};
 
-/// One process: the choice over interactive consistency.
+/// One process: the choice of a value over interactive consistency.
 pub type ConsensusFromGenerals = Stack<MostFrequent, InteractiveConsistency>;
 
-/// Makes one value of a vector. It has nothing to say to others.
+/// Chooses one value of a vector. It sends no messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MostFrequent;
 
-/// For the layer below, or for the user.
+/// Outputs of the layer, to interactive consistency or to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MostFrequentOutput {
-    /// Agree on the vector, with this from us.
+    /// Proposes a value for this process's entry of the vector.
     Propose(Value),
-    /// Tell the user.
+    /// Passes an output on to the user.
     ToUser(Output),
 }
 
-/// There are no messages.
+/// The empty message type: this layer sends none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoMessage {}
@@ -90,7 +90,7 @@ impl UpperLayer<InteractiveConsistency> for MostFrequent {
     }
 }
 
-/// Of the most frequent values the least.
+/// The most frequent value, and the least of several equally frequent ones.
 fn most_frequent(entries: &[Option<Value>]) -> Option<Value> {
     let mut counts: BTreeMap<Value, u64> = BTreeMap::new();
     for value in entries.iter().flatten() {

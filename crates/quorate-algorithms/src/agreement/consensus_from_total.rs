@@ -1,11 +1,11 @@
-//! Consensus from total order: everybody multicasts what it proposes, and the first to be delivered is decided.
+//! Consensus from total order: every process multicasts its proposal, and the first one delivered is decided.
 //!
-//! - **Source**: Chandra and Toueg, JACM 43(2), 1996, section 7: consensus and atomic broadcast are equivalent; told by
-//!   Coulouris et al., 5th edition, section 15.5.
-//! - **Assumes**: what the total order below does, here the sequencer's: a perfect detector; crashes without return, of
-//!   anybody; links that lose nothing.
-//! - **Guarantees**: agreement, since all deliver the same first; validity and termination, since what is multicast is
-//!   delivered.
+//! - **Source**: Chandra and Toueg, JACM 43(2), 1996, section 7: consensus and atomic broadcast are equivalent;
+//!   described by Coulouris et al., 5th edition, section 15.5.
+//! - **Assumes**: the same as the total order below, here the sequencer's: a perfect detector; any process may crash,
+//!   and crashed processes do not recover; links that lose nothing.
+//! - **Guarantees**: agreement, because all deliver the same message first; validity and termination, because every
+//!   multicast message is delivered.
 //! - **Costs**: nothing of its own; below it n multicasts in total order, n - 1 or n messages each.
 //! - **Departs from the paper**: nowhere. It works over any multicast in total order; this one is over the sequencer.
 
@@ -24,19 +24,19 @@ use crate::{Algorithm, Setup, Sound};
 /// Consensus over the sequencer's total order.
 pub type ConsensusFromTotal = Stack<FirstDelivered, TotalSequencer<Value>>;
 
-/// Decides what is delivered first.
+/// Decides the value that is delivered first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FirstDelivered {
     proposed: bool,
     decided: bool,
 }
 
-/// What it wants: from the multicast below, or to tell its user.
+/// Outputs of the layer, to the multicast below or to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FirstDeliveredOutput {
-    /// Multicast this in total order.
+    /// Multicasts a value in total order.
     Multicast(Value),
-    /// This is decided.
+    /// Reports the decided value to the user.
     Decide(Value),
 }
 
@@ -113,7 +113,7 @@ impl Algorithm for ConsensusFromTotal {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        // The sequencer's own proposal comes first if all propose at once.
+        // The sequencer's own proposal is the first if all processes propose at the same time.
         Cost::exact("0", 0).with_delays(0..=2, 0..=0).with_stored_messages_max(n * n)
     }
 }

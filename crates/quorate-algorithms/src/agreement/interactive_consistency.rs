@@ -1,13 +1,13 @@
-//! Interactive consistency from Byzantine generals: everybody commands an agreement on its own value, and all decide the
-//! same vector.
+//! Interactive consistency from Byzantine generals: every process commands an agreement on its own value, and all
+//! decide the same vector.
 //!
 //! - **Source**: Pease, Shostak and Lamport, "Reaching Agreement in the Presence of Faults", Journal of the ACM 27(2),
 //!   1980; the reduction as in Coulouris et al., "Distributed Systems", 5th edition, section 15.5.
-//! - **Assumes**: synchronous rounds; no message is lost; at most m processes lie or crash, and n > 3m of them.
-//! - **Guarantees**: agreement on the vector and termination; validity: the entry of a correct process is what it
-//!   proposed. The entry of one that said nothing that all agree on is none.
-//! - **Costs**: n times what the generals cost; m + 1 rounds.
-//! - **Departs from the paper**: nowhere; the n agreements run side by side, in the same rounds.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m processes lie or crash, and n > 3m.
+//! - **Guarantees**: agreement on the vector and termination; validity: the entry of a correct process is its proposal.
+//!   An entry is empty if the generals agree on no value for that process.
+//! - **Costs**: n times the cost of the generals; m + 1 rounds.
+//! - **Departs from the paper**: nowhere; the n agreements run in parallel, in the same rounds.
 
 use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, Profile, Property};

@@ -1,4 +1,4 @@
-//! Agreement: processes that decide the same, though some crash and some lie.
+//! Agreement: processes that reach the same decision although some of them crash or lie.
 
 mod byzantine_generals;
 mod byzantine_generals_obedient;

@@ -1,14 +1,14 @@
-//! Byzantine generals with signed messages, SM(m): nobody can change what another has signed.
+//! Byzantine generals with signed messages, SM(m): no general can alter an order that another has signed.
 //!
 //! - **Source**: Lamport, Shostak and Pease, "The Byzantine Generals Problem", ACM TOPLAS 4(3), 1982.
 //! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash. There may be any number of
-//!   generals; with n <= m + 1 there is nothing to agree on. Nobody can forge a signature.
+//!   generals; with n <= m + 1 there is nothing to agree on. Signatures cannot be forged.
 //! - **Guarantees**: agreement and termination of the loyal; validity: if the commander is loyal, its order is obeyed.
-//! - **Costs**: (n - 1) + (n - 1)(n - 2) messages if nobody lies, n - 1 if m = 0; at most twice the relays if somebody
+//! - **Costs**: (n - 1) + (n - 1)(n - 2) messages if no general lies, n - 1 if m = 0; at most twice the relays if one
 //!   does; m + 1 rounds. A message in round r has r signatures of 64 bytes.
-//! - **Departs from the paper**: who knows of two orders passes no third one on, since two are enough to know that the
-//!   commander lies. An order that comes in round r must have r signatures: the paper leaves it to timeouts that one
-//!   which comes too late for the others is not heard.
+//! - **Departs from the paper**: a lieutenant that knows two orders does not relay a third one, because two are enough
+//!   to prove that the commander lies. An order that arrives in round r must have r signatures. The paper leaves it to
+//!   timeouts to reject an order that arrives too late to be relayed.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use super::reduction::General;
 use super::signing::{Chain, PublicKeys, SecretKey};
 use crate::{Algorithm, Setup, Sound};
 
-/// One general.
+/// One general of SM(m).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SignedGenerals {
     id: ProcessId,
@@ -34,26 +34,26 @@ pub struct SignedGenerals {
     m: usize,
     key: SecretKey,
     keys: PublicKeys,
-    /// The round that is under way, from 1 on; later than m + 1 when it is over.
+    /// The current round, from 1 on; greater than m + 1 when the algorithm is over.
     round: u64,
-    /// The orders that the commander has signed, two at most; its own at the commander.
+    /// The orders signed by the commander, at most two. At the commander, its own order.
     orders: BTreeSet<Value>,
-    /// Those that came in this round, and are to be passed on at its end.
+    /// Orders that arrived in this round and will be relayed at its end.
     unrelayed: Vec<Message>,
 }
 
-/// An order, and who signed it.
+/// An order and its signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    /// The order.
+    /// The order of the commander.
     pub order: Value,
-    /// The commander's signature, and those of the lieutenants that passed it on.
+    /// The commander's signature, followed by those of the lieutenants that relayed the order.
     pub chain: Chain,
 }
 
 impl SignedGenerals {
-    /// General `id` of n under a commander, with at most m traitors and these keys.
+    /// Creates general `id` of `n` under a commander, with at most `m` traitors and these keys.
     pub fn new(
         n: usize,
         id: ProcessId,
@@ -66,7 +66,7 @@ impl SignedGenerals {
         Self { id, n, commander, m, key, keys, round, orders, unrelayed }
     }
 
-    /// Why an order is not heard, if it is not. Signatures come last, for they take the longest.
+    /// The reason for ignoring an order, if there is one. Signatures are checked last, because that takes the longest.
     fn objection(&self, Message { order, chain }: &Message) -> Option<&'static str> {
         if self.id == self.commander || chain.len() as u64 != self.round {
             return Some("an order out of turn");
@@ -84,7 +84,7 @@ impl SignedGenerals {
         (!chain.verify(*order, &self.keys)).then_some("an order with a forged signature")
     }
 
-    /// Passes on what came in the round that is over, to those who have not signed it.
+    /// Relays the orders of the finished round to the generals that have not signed them.
     fn relay(&mut self, out: &mut Effects<Self>) {
         for Message { order, chain } in mem::take(&mut self.unrelayed) {
             let signed = chain.signed(order, self.id, &self.key);
@@ -143,7 +143,7 @@ impl Process for SignedGenerals {
         }
     }
 
-    /// A commander can sign two orders; what others have signed nobody can change unnoticed.
+    /// A lying commander can sign two orders. A change to an order that others have signed is detected.
     fn forge(&self, message: &Message, choice: u64) -> Message {
         let order = message.order.forged(choice);
         let own = message.chain.len() == 1 && message.chain.first() == Some(self.id);
@@ -247,7 +247,7 @@ mod tests {
         let other = commander.forge(&order, 1);
         assert_eq!(other.order, Value::RETREAT);
         assert!(heard(&mut general(2), 0, order.clone()) && heard(&mut general(2), 0, other));
-        // A lieutenant that passes on something else is not believed.
+        // A lieutenant that relays a changed order is not believed.
         assert!(!heard(&mut general(2), 0, traitor.forge(&order, 1)));
         let mut lieutenant = general(2);
         lieutenant.on_round_end(1, &mut Effects::default());

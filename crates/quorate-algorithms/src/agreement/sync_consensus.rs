@@ -1,15 +1,16 @@
-//! Consensus in f + 1 synchronous rounds: in each, everybody tells everybody what it has heard since the last.
+//! Consensus in f + 1 synchronous rounds: in each, every process sends to all others the values that are new to it
+//! since the previous round.
 //!
 //! - **Source**: Dolev and Strong, "Authenticated Algorithms for Byzantine Agreement", SIAM Journal on Computing 12(4),
-//!   1983, as told for crashes by Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and
+//!   1983, as described for crashes by Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and
 //!   Design", 5th edition, section 15.5.
-//! - **Assumes**: synchronous rounds; at most f processes crash, in the middle of a multicast if they like, and stay away;
-//!   no message is lost; nobody lies.
-//! - **Guarantees**: agreement, validity and termination for those that do not crash. Of f + 1 rounds there is one in
-//!   which nobody crashes; after it all know the same values, and the least of them is decided.
+//! - **Assumes**: synchronous rounds; at most f processes crash, possibly during a multicast, and do not recover; no
+//!   message is lost; no process lies.
+//! - **Guarantees**: agreement, validity and termination for the processes that do not crash. Among f + 1 rounds there
+//!   is one in which no process crashes; after it all processes know the same values, and the least of them is decided.
 //! - **Costs**: (f + 1) n (n - 1) messages without crashes; f + 1 rounds, each of one message delay.
-//! - **Departs from the paper**: a process does not send to itself. A round in which there is nothing new is sent all
-//!   the same, as an empty message, as the paper has it.
+//! - **Departs from the paper**: a process does not send to itself. If there is nothing new in a round, an empty
+//!   message is sent, as in the paper.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -30,43 +31,43 @@ use crate::{Algorithm, Setup, Sound};
 /// One process of the algorithm.
 pub type SyncConsensus = FloodSet<FPlusOneRounds>;
 
-/// How many rounds there are: what the algorithm and its broken variant differ in.
+/// The number of rounds. The algorithm and its broken variant differ in it.
 pub trait Rounds: Clone + Eq + Hash + Debug + Send + Sync {
-    /// What the algorithm with so many rounds says of itself.
+    /// The profile of the algorithm with this number of rounds.
     const PROFILE: Profile;
 
-    /// The formula for messages.
+    /// The formula for the number of messages.
     const FORMULA: &'static str;
 
-    /// How many rounds it takes to bear f crashes.
+    /// Number of rounds to tolerate `f` crashes.
     fn rounds(f: usize) -> u64;
 }
 
-/// One more than there may be crashes.
+/// The correct number of rounds: one more than the number of tolerated crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FPlusOneRounds;
 
-/// A process that tells everyone what is new, round after round.
+/// A process that sends its new values to all others, round after round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FloodSet<R> {
-    /// The round that is under way, from 1 on; later than the last one when it is over.
+    /// The current round, from 1 on; greater than `rounds` when the algorithm is over.
     round: u64,
-    /// How many there are.
+    /// The total number of rounds.
     rounds: u64,
     proposed: bool,
     values: BTreeSet<Value>,
-    /// Those that nobody has been told yet.
+    /// Known values that this process has not sent yet.
     unsent: BTreeSet<Value>,
     rule: PhantomData<R>,
 }
 
-/// Values that the receiver may not have heard of, in ascending order.
+/// Values that may be new to the receiver, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message(Vec<Value>);
 
 impl<R: Rounds> FloodSet<R> {
-    /// A process that is to bear f crashes.
+    /// Creates a process that tolerates `f` crashes.
     pub fn new(f: usize) -> Self {
         Self {
             round: 1,

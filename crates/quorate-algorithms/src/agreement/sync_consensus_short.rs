@@ -1,12 +1,13 @@
-//! Consensus in f rounds, one too few: a specimen in which a chain of crashes leaves two with different values.
+//! Consensus in f rounds, one too few: a specimen in which a chain of crashes leaves two processes with different values.
 //!
 //! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and Design", 5th edition,
-//!   section 15.5: any algorithm that bears f crashes needs f + 1 rounds.
-//! - **Assumes**: synchronous rounds; at most f processes crash and stay away; no message is lost; nobody lies.
-//! - **Guarantees**: claims agreement, validity and termination and breaks agreement: in each round one crashes that has
-//!   told only the one who crashes next, and the last has told only one of those that decide.
+//!   section 15.5: any algorithm that tolerates f crashes needs f + 1 rounds.
+//! - **Assumes**: synchronous rounds; at most f processes crash and do not recover; no message is lost; no process lies.
+//! - **Guarantees**: claims agreement, validity and termination and breaks agreement: in each round a process crashes
+//!   after it has sent its value only to the process that crashes next, and the last one has sent it to only one of
+//!   the processes that decide.
 //! - **Costs**: f n (n - 1) messages without crashes; f rounds.
-//! - **Departs from the paper**: in the number of rounds alone.
+//! - **Departs from the paper**: only in the number of rounds.
 
 use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
 
@@ -15,7 +16,7 @@ use super::sync_consensus::{FloodSet, Rounds};
 /// One process of the specimen.
 pub type SyncConsensusShort = FloodSet<FRounds>;
 
-/// One too few.
+/// The broken number of rounds: f, which is one too few.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FRounds;
 

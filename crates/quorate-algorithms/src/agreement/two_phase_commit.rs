@@ -1,26 +1,27 @@
-//! Two-phase commit: a coordinator asks everybody to vote on a transaction, which stands if nobody is against it.
+//! Two-phase commit: a coordinator asks all processes to vote on a transaction, which commits if none votes against it.
 //!
-//! - **Source**: Gray, "Notes on Data Base Operating Systems", 1978; Coulouris et al., 5th edition, section 17.3;
-//!   Bernstein, Hadzilacos and Goodman, "Concurrency Control and Recovery in Database Systems", 1987, section 7.4
-//!   (cooperative termination).
-//! - **Assumes**: the coordinator does not crash; others may, and may come back if they remember what they had voted and
-//!   decided; a perfect detector; links that lose nothing. Any order, duplicates do no harm.
-//! - **Guarantees**: agreement and validity (committed only if all voted for it), also if the coordinator crashes;
+//! - **Source**: Gray, "Notes on Data Base Operating Systems", 1978; Coulouris et al., 5th edition,
+//!   section 17.3; Bernstein, Hadzilacos and Goodman, "Concurrency Control and Recovery in Database Systems",
+//!   1987, section 7.4 (cooperative termination).
+//! - **Assumes**: the coordinator does not crash; other processes may, and may recover if they remember their votes and
+//!   decisions; a perfect detector; links that lose nothing. Any order; duplicates are tolerated.
+//! - **Guarantees**: agreement and validity (commits only if all voted for it), also if the coordinator crashes;
 //!   termination only while it does not.
 //! - **Costs**: 3(n - 1) messages to commit: PREPARE, YES and COMMIT; three message delays. Fewer to abort.
-//! - **Departs from the paper**: a detector tells of crashes in place of timeouts. Nobody confirms that it has done what was
-//!   decided; one that was away asks when it is back.
+//! - **Departs from the paper**: a detector reports crashes in place of timeouts. Participants do not acknowledge the
+//!   decision; a prepared participant that was down asks for it when it recovers.
 //!
 //! ```text
-//!   participant:  unsure --PREPARE, for--> YES sent --COMMIT--> committed
+//!   participant: Initial --PREPARE, for--> Prepared --COMMIT--> committed
 //!                   |                         |
 //!                   | against, or the         | the coordinator crashes: ask the others,
-//!                   v coordinator crashes     v who may know, or be free to abort
-//!                aborted                   BLOCKED, if all live have sent YES and nobody knows
+//!                   v coordinator crashes     v which may know, or be free to abort
+//!                aborted                   Blocked, if all live processes have sent YES and none knows
 //! ```
 //!
-//! Whoever has sent YES has given up the right to abort: the coordinator may have committed, and told only one who has
-//! crashed as well. So it waits until the coordinator is back, which then tells what it had decided, or aborts.
+//! A participant that has sent YES has given up the right to abort: the coordinator may have committed, and may have
+//! informed only a process that has crashed as well. So the participant waits until the coordinator recovers. The
+//! coordinator then sends its decision again, or aborts if it had not decided.
 
 use core::convert::Infallible;
 
@@ -32,59 +33,59 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of it.
+/// One process of two-phase commit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseCommit {
     id: ProcessId,
     n: usize,
     coordinator: ProcessId,
     crashed: ProcessSet,
-    /// What its user wants.
+    /// The vote of this process's user.
     vote: Option<Value>,
-    /// The coordinator has asked for it.
+    /// Whether PREPARE has arrived.
     asked: bool,
     phase: Phase,
-    /// Who wants to know what is decided.
+    /// Processes that have asked for the decision.
     askers: ProcessSet,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Free to abort.
+    /// Has not voted and is free to abort.
     Initial,
-    /// Coordinator: waits for the votes of these.
+    /// Coordinator: waits for the votes of these processes.
     CollectingVotes(ProcessSet),
-    /// Has voted for it and cannot go back.
+    /// Has voted YES and cannot abort on its own.
     Prepared,
-    /// The same, and the coordinator has crashed: waits to hear whether any of these knows more.
+    /// Prepared, and the coordinator has crashed: waits for the answers of these processes.
     AskingPeers(ProcessSet),
-    /// The same, and nobody does.
+    /// Prepared, and no live process knows the decision.
     Blocked,
     Decided(Value),
 }
 
-/// What processes say.
+/// The messages of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Coordinator: how do you vote?
+    /// From the coordinator: asks for the vote.
     Prepare,
-    /// For it, and I will keep to that.
+    /// The sender votes for the transaction and gives up the right to abort.
     Yes,
-    /// Against it.
+    /// The sender votes against the transaction.
     No,
-    /// It stands.
+    /// The transaction is committed.
     Commit,
-    /// It is undone.
+    /// The transaction is aborted.
     Abort,
-    /// What has been decided?
+    /// Asks for the decision.
     Ask,
-    /// I know no more than you.
+    /// The sender does not know the decision either.
     Unknown,
 }
 
 impl TwoPhaseCommit {
-    /// Process `id` of n, in a transaction of this coordinator.
+    /// Creates process `id` of `n`, in a transaction of this coordinator.
     pub fn new(n: usize, id: ProcessId, coordinator: ProcessId) -> Self {
         Self {
             id,
@@ -106,7 +107,7 @@ impl TwoPhaseCommit {
         self.id == self.coordinator
     }
 
-    /// Participant: answers, once it has been asked and its user has said what it wants.
+    /// Participant: votes, once PREPARE has arrived and the user has chosen a vote.
     fn answer(&mut self, out: &mut Effects<Self>) {
         let Some(vote) = self.vote.filter(|_| self.asked && self.phase == Phase::Initial) else {
             return;
@@ -122,13 +123,13 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Participant that is free to abort: does so, and says so.
+    /// Participant that is free to abort: votes NO and aborts.
     fn refuse(&mut self, out: &mut Effects<Self>) {
         out.send(self.coordinator, Message::No);
         self.decide(Value::ABORT, out);
     }
 
-    /// Coordinator: asks everybody, or aborts at once.
+    /// Coordinator: asks all processes for their votes, or aborts immediately.
     fn begin(&mut self, vote: Value, out: &mut Effects<Self>) {
         if self.phase != Phase::Initial {
             return;
@@ -147,7 +148,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Coordinator: decides for all. What it has decided it remembers before it tells anybody.
+    /// Coordinator: decides for all. It records the decision before it sends it.
     fn conclude(&mut self, decision: Value, out: &mut Effects<Self>) {
         self.decide(decision, out);
         out.send_to_others(verdict(decision));
@@ -165,7 +166,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Participant that cannot go back: asks the coordinator, or all the others if there is none.
+    /// Prepared participant: asks the coordinator for the decision, or all live processes if the coordinator has crashed.
     fn ask(&mut self, out: &mut Effects<Self>) {
         if !self.crashed.contains(self.coordinator) {
             self.phase = Phase::Prepared;
@@ -187,7 +188,7 @@ impl TwoPhaseCommit {
     }
 
     fn on_ask(&mut self, from: ProcessId, out: &mut Effects<Self>) {
-        // One that has not voted yet is free to abort, and does so that the other need not wait.
+        // A process that has not voted yet is free to abort, and does so to spare the other process the wait.
         if self.phase == Phase::Initial && !self.is_coordinator() {
             self.refuse(out);
         }
@@ -208,7 +209,7 @@ impl TwoPhaseCommit {
         if vote == Value::COMMIT {
             self.conclude_if_unanimous(out);
         } else {
-            // Who is against it has aborted already.
+            // The process that voted NO has aborted already.
             self.decide(Value::ABORT, out);
             let mut others = self.others();
             others.remove(from);
@@ -289,7 +290,7 @@ impl Process for TwoPhaseCommit {
             }
             Belief::Alive(_) => {
                 self.crashed.remove(about);
-                // Whoever is back may know.
+                // The recovered process may know the decision.
                 if matches!(self.phase, Phase::AskingPeers(_) | Phase::Blocked) {
                     out.send(about, Message::Ask);
                 }
@@ -303,7 +304,7 @@ impl Process for TwoPhaseCommit {
                 out.send_to_others(verdict(decision));
             }
             Phase::Decided(_) => {}
-            // Nobody can have been told anything but to prepare.
+            // The others have received at most PREPARE, so none of them can have committed.
             Phase::Initial | Phase::CollectingVotes(_) if self.is_coordinator() => {
                 self.conclude(Value::ABORT, out);
             }
@@ -343,7 +344,7 @@ impl quorate_core::Message for Message {
         Some(1)
     }
 
-    /// A liar says the contrary.
+    /// A lying process sends the opposite vote or decision.
     fn forged(&self, choice: u64) -> Self {
         match (self, choice & 1) {
             (Self::Yes, 1) => Self::No,
@@ -384,7 +385,7 @@ impl Algorithm for TwoPhaseCommit {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        // A coordinator that is against it tells everybody, and asks nobody.
+        // A coordinator that votes against the transaction sends ABORT to all, and no PREPARE.
         Cost::between("3(n - 1), to abort n - 1 or more", n - 1, 3 * (n - 1))
             .with_delays(0..=3, 0..=0)
     }

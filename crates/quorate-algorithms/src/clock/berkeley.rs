@@ -1,19 +1,21 @@
-//! Berkeley clock synchronisation: a master polls all clocks, averages those that agree, and sends corrections.
+//! Berkeley clock synchronisation: a master polls all clocks, averages the clocks that agree, and sends corrections.
 //!
-//! - **Source**: Gusella and Zatti, "The Accuracy of the Clock Synchronization Achieved by TEMPO in Berkeley UNIX 4.3BSD",
-//!   IEEE Transactions on Software Engineering 15(7), 1989.
-//! - **Assumes**: no clock drifts faster than is known; everybody is honest. Nothing is lost, the crashed stay away and
-//!   the detector suspects exactly them: without these three somebody may wait for ever, but precision still holds.
-//! - **Guarantees**: precision: two clocks i and j set in the same round, at the times ti and tj, differ by no more than
-//!   e(i) + e(j) + r |ti - tj|, where r is the bound on drift and e = round trip / 2 - least delay and at most 4r times
-//!   the time from poll to correction. From then on this grows by 2r times the time that passes. No clock need be right.
-//! - **Costs**: 3(n - 1) messages a round; one more where another than the master wants it.
-//! - **Departs from the paper**: a round is begun when a user wants one, not every few minutes. The paper elects a
-//!   new master by an election among the slaves; here the next live process in the order of numbers succeeds, by what
-//!   the failure detector says, and begins a round at once.
+//! - **Source**: Gusella and Zatti, "The Accuracy of the Clock Synchronization Achieved by TEMPO in Berkeley UNIX
+//!   4.3BSD", IEEE Transactions on Software Engineering 15(7), 1989.
+//! - **Assumes**: clock drift is bounded, and the bound is known; all processes are honest. No message is lost, crashed
+//!   processes do not recover, and the detector suspects exactly the crashed ones. If one of these three is violated, a
+//!   process may wait forever, but precision still holds.
+//! - **Guarantees**: precision: two clocks i and j set in the same round, at the times ti and tj, differ by at most
+//!   e(i) + e(j) + r |ti - tj|, where r is the bound on drift and e = round trip / 2 - least delay, plus at most 4r
+//!   times the time from poll to correction. From then on the bound grows by 2r times the elapsed time. No clock
+//!   needs to be right.
+//! - **Costs**: 3(n - 1) messages per round; one more if a process other than the master requests the round.
+//! - **Departs from the paper**: a round starts when a user requests it, not every few minutes. In the paper the slaves
+//!   elect a new master. Here the next live process in the order of numbers succeeds, according to the failure
+//!   detector, and starts a round immediately.
 //!
 //! The average leaves outliers out, as the paper's "fault-tolerant average" does: it is taken over the largest set of
-//! clocks that differ from each other by no more than a given span. Whoever is left out is corrected all the same.
+//! clocks that differ from each other by at most a given span. Outliers are left out of the average but are corrected too.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -27,91 +29,91 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of it.
+/// One process of the Berkeley algorithm. Any process may become the master.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley {
     id: ProcessId,
     n: usize,
-    /// Who is master while nobody has crashed.
+    /// The master as long as no process has crashed.
     first: ProcessId,
     limits: Limits,
-    /// Clocks that are averaged differ by no more than this.
+    /// Maximum difference between clocks that are averaged.
     outlier: Span,
     crashed: ProcessSet,
-    /// What is added to the machine's clock.
+    /// Offset that is added to the machine's clock.
     correction: Offset,
-    /// Whether the user waits.
+    /// Whether the user waits for a synchronisation.
     requested: bool,
-    /// The number of its last round, where it is or was master.
+    /// The number of the last round that this process started as master.
     round: u64,
     poll: Option<Poll>,
-    /// The last poll that was answered.
+    /// The last poll that was answered and not yet followed by a correction.
     answered: Option<AnsweredPoll>,
 }
 
-/// A round, as its master sees it.
+/// A round in progress, as seen by its master.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Poll {
     asked: Time,
-    /// What was added to the master's clock when the round began: others are compared with that clock.
+    /// The master's correction when the round began. The other clocks are compared with the clock corrected by this.
     correction: Offset,
     silent: ProcessSet,
     read: BTreeMap<ProcessId, Reading>,
 }
 
-/// A round, as one sees it that was polled.
+/// A round in progress, as seen by a polled process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct AnsweredPoll {
     master: ProcessId,
     round: u64,
-    /// When, by the machine's clock, and what was added to that.
+    /// Time of the answer by the machine's clock. `correction` is the correction at that time.
     at: Time,
     correction: Offset,
 }
 
-/// What the processes say.
+/// The messages of the Berkeley algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "What time is it at yours?"
+    /// From the master: asks for the time.
     Poll {
-        /// The master's round.
+        /// The number of the master's round.
         round: u64,
     },
-    /// "This late."
+    /// To the master: reports the sender's time.
     Time {
-        /// The master's round.
+        /// The number of the master's round.
         round: u64,
-        /// What the sender's corrected clock shows.
+        /// The sender's corrected clock.
         time: Time,
     },
-    /// "Your clock is off by so much."
+    /// From the master: corrects the receiver's clock.
     Correct {
-        /// The master's round.
+        /// The number of the master's round.
         round: u64,
-        /// What to add.
+        /// Offset to add to the clock.
         by: Offset,
-        /// How far from the agreed time that may lead.
+        /// Maximum error of the master's reading, without the drift since then.
         error: Span,
     },
-    /// "Please begin a round."
+    /// To the master: requests a round.
     Ask,
 }
 
 impl Berkeley {
-    /// The first live process from the usual master on.
+    /// The first live process in the order of succession, which begins at the first master.
     fn master(&self) -> ProcessId {
         let from = |ahead| ProcessId::from_index((self.first.index() + ahead) % self.n);
         let mut candidates = (0..self.n).map(from);
         candidates.find(|candidate| !self.crashed.contains(*candidate)).unwrap_or(self.id)
     }
 
-    /// The how manyeth it is in the order of succession.
+    /// The position of a process in the order of succession.
     fn rank(&self, process: ProcessId) -> usize {
         (process.index() + self.n - self.first.index()) % self.n
     }
 
-    /// Gets the clock set, by itself or by the master.
+    /// Starts a round if this process is the master, else asks the master for one.
     fn request_round(&mut self, out: &mut Effects<Self>) {
         match self.master() {
             master if master == self.id => self.begin(out),
@@ -123,7 +125,7 @@ impl Berkeley {
         if self.poll.is_some() {
             return;
         }
-        // The time makes it a number that was never used, even by one that has forgotten which were.
+        // The time makes the number unique even if the process has lost its state and forgotten the numbers it used.
         self.round = (self.round + 1).max(out.now().0);
         let mut others = ProcessSet::others(self.n, self.id);
         others.subtract(&self.crashed);
@@ -139,7 +141,7 @@ impl Berkeley {
         };
         poll.silent.remove(from);
         let (asked, heard) = (poll.asked + poll.correction, out.now() + poll.correction);
-        // The clock that was read drifts as well.
+        // The remote clock drifts during the round trip as well.
         let reading = Reading::new(asked, heard, time, self.limits);
         poll.read.insert(from, reading.aged(heard - asked, self.limits));
         self.conclude_if_complete(out);
@@ -185,7 +187,7 @@ impl Berkeley {
         let Some(answered) = self.answered.take_if(own) else {
             return out.ignored("a correction of an older reading");
         };
-        // Its own clock and the agreed one have drifted since the reading.
+        // Both this clock and the agreed one have drifted since the reading.
         let uncertainty = self.limits.drift.uncertainty(out.now() - answered.at);
         let standard = Standard::Agreed { master: from, round };
         self.set(answered.correction + by, error + uncertainty + uncertainty, standard, out);
@@ -205,8 +207,8 @@ impl Berkeley {
     }
 }
 
-/// The mean of the largest set of clocks within the span of each other; of several such sets, that with the master's
-/// clock (zero) or else the lowest.
+/// The mean of the largest set of clocks that are all within the span of each other. Ties go to the set that contains
+/// the master's clock (offset zero), then to the lowest set.
 fn average(mut offsets: Vec<Offset>, within: Span) -> Offset {
     offsets.sort_unstable();
     let near = |first: usize| {
@@ -252,7 +254,7 @@ impl Process for Berkeley {
             Message::Time { round, time } if round == self.round => self.read(from, time, out),
             Message::Time { .. } => out.ignored("an answer to an older poll"),
             Message::Correct { round, by, error } => self.correct(from, (round, by, error), out),
-            // One that does not know yet that it has succeeded learns it from being asked.
+            // A successor that does not yet know that it is the master learns it from this request.
             Message::Ask => self.begin(out),
         }
     }
@@ -268,7 +270,8 @@ impl Process for Berkeley {
             }
             Belief::Alive(process) => {
                 self.crashed.remove(process);
-                // It may be master again, before whoever succeeded it.
+                // The recovered process may be master again and may precede its successor in rank. Its
+                // polls must be accepted.
                 self.answered = None;
             }
         }
@@ -318,7 +321,7 @@ impl quorate_core::Message for Message {
         })
     }
 
-    /// A liar's clock is ahead by some seconds; a lying master sends corrections that are wrong by some tenths of one.
+    /// A lying process is 10 to 80 seconds ahead. A lying master sends corrections that are wrong by 0.1 to 0.8 seconds.
     fn forged(&self, choice: u64) -> Self {
         let lie = Span::from_millis(100 * (1 + choice % 8));
         match self {
@@ -392,9 +395,9 @@ mod tests {
     fn outliers_are_left_out_of_the_average() {
         assert_eq!(mean(&[0, 30, 60]), 30);
         assert_eq!(mean(&[0, 30, 60, 5_000]), 30);
-        // Most agree that the master itself is wrong.
+        // The majority agrees that the master's clock is wrong.
         assert_eq!(mean(&[0, 5_000, 5_010, 5_020]), 5_010);
-        // Nobody agrees with anybody: the master's clock it is.
+        // No two clocks agree: the master's clock is taken.
         assert_eq!(mean(&[0, -5_000, 5_000]), 0);
         assert_eq!(mean(&[0]), 0);
     }

@@ -1,18 +1,21 @@
-//! Cristian's clock synchronisation: ask a time server, and half of the round trip has passed since it answered.
+//! Cristian's clock synchronisation: a client asks a time server and assumes that half of the round trip has passed
+//! since the server answered.
 //!
-//! - **Source**: Cristian, "Probabilistic Clock Synchronization", Distributed Computing 3(3), 1989; Marzullo and Owicki,
-//!   "Maintaining the Time in a Distributed System", PODC 1983, for answers of several servers.
-//! - **Assumes**: the servers' clocks are right; no clock drifts faster than is known; with one answer taken, everybody
-//!   is honest; with several, fewer than half of those waited for lie. Messages may be lost, late or out of order.
-//! - **Guarantees**: the error bound: at the moment of setting, the clock is off by no more than
-//!   round trip / 2 - least delay + drift during the round trip and since. From then on the bound grows by the drift
-//!   bound times the time that passes. If too few servers answer, it says so and leaves the clock alone.
+//! - **Source**: Cristian, "Probabilistic Clock Synchronization", Distributed Computing 3(3), 1989; Marzullo and
+//!   Owicki, "Maintaining the Time in a Distributed System", PODC 1983, for answers of several servers.
+//! - **Assumes**: the servers' clocks are right; clock drift is bounded, and the bound is known. If one answer is used,
+//!   all processes are honest; if several are used, fewer than half of the servers waited for lie. Messages may be
+//!   lost, late or out of order.
+//! - **Guarantees**: the error bound: when the clock is set, it is off by at most round trip / 2 - least delay + drift
+//!   during the round trip and since. From then on the bound grows by the drift bound times the elapsed time. If too
+//!   few servers answer, the synchronisation fails with [`Output::Failed`] and leaves the clock unchanged.
 //! - **Costs**: 2km messages for k probes of m servers.
-//! - **Departs from the paper**: all servers are asked at once, and the first `replies` of them are believed: one may
-//!   crash without being waited for. Probes follow each other at once, and the best of each server is kept.
+//! - **Departs from the paper**: a probe goes to all servers at the same time and ends with the first `replies`
+//!   answers, so that a crashed server need not delay it. The next probe starts immediately after, and the best reading
+//!   of each server is kept.
 //!
-//! Several answers are intersected: of m answers f = (m - 1) / 2, rounded down, may be lies. What lies in at least
-//! m - f of the intervals is kept, all of it, from the lowest to the highest point: the truth is in there.
+//! Several answers are intersected. Of m answers, f = (m - 1) / 2, rounded down, may be lies. The result is the
+//! interval from the lowest to the highest point that lies in at least m - f of the intervals. The true time is in it.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -25,12 +28,12 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of it: a server, or one that sets its clock by the servers'.
+/// One process of Cristian's algorithm: a time server, or a client that sets its clock by the servers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cristian {
     id: ProcessId,
     servers: ProcessSet,
-    /// How many servers' answers end a probe.
+    /// Number of servers whose answers end a probe.
     replies: usize,
     probes: u32,
     limits: Limits,
@@ -40,45 +43,45 @@ pub struct Cristian {
     attempt: Option<Attempt>,
 }
 
-/// Setting the clock.
+/// A synchronisation in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Attempt {
-    /// Probes still to be sent.
+    /// Number of probes still to be sent.
     left: u32,
-    /// When the present one was sent.
+    /// When the current probe was sent.
     asked: Time,
-    /// Who has answered it.
+    /// The servers that have answered the current probe.
     heard: ProcessSet,
     /// The best reading of each server, and when it was taken.
     best: BTreeMap<ProcessId, (Reading, Time)>,
 }
 
-/// What the processes say.
+/// The messages of Cristian's algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "What time is it?"
+    /// Asks a server for the time.
     Request {
         /// The number of the probe.
         number: u64,
     },
-    /// "It is this late."
+    /// Reports the time of a server.
     Reply {
         /// The number of the probe.
         number: u64,
-        /// What the server's clock shows.
+        /// The server's clock when it answered.
         time: Time,
     },
 }
 
-/// A probe has gone unanswered for too long.
+/// The timer of a probe. When it expires, the probe is over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Timeout;
 
 impl Cristian {
     fn probe(&mut self, out: &mut Effects<Self>) {
         let Some(attempt) = &mut self.attempt else { return };
-        // The time makes it a number that was never used, even by one that has forgotten which were.
+        // The time makes the number unique even if the process has lost its state and forgotten the numbers it used.
         self.number = (self.number + 1).max(out.now().0);
         attempt.left -= 1;
         attempt.asked = out.now();
@@ -112,7 +115,7 @@ impl Cristian {
         }
     }
 
-    /// The present probe is over.
+    /// Ends the current probe: sends the next one, or concludes after the last.
     fn next_probe(&mut self, out: &mut Effects<Self>) {
         match &self.attempt {
             None => {}
@@ -145,7 +148,7 @@ impl Cristian {
     }
 }
 
-/// The smallest interval that has every point which enough of the readings allow.
+/// The smallest interval that contains every point allowed by enough of the readings.
 fn intersect(readings: &[Reading]) -> Option<Reading> {
     let enough = readings.len() - (readings.len() - 1) / 2;
     let ends = |reading: &Reading| {
@@ -154,7 +157,7 @@ fn intersect(readings: &[Reading]) -> Option<Reading> {
     };
     let allowed =
         |point: i128| readings.iter().map(ends).filter(|(l, h)| (*l..=*h).contains(&point)).count();
-    // The lowest such point is where an interval begins, the highest where one ends.
+    // The lowest such point is the start of an interval, the highest is the end of one.
     let low =
         readings.iter().map(|reading| ends(reading).0).filter(|p| allowed(*p) >= enough).min()?;
     let high =
@@ -182,7 +185,7 @@ impl Process for Cristian {
             return Err(Misuse::UnderWay);
         }
         if self.servers.contains(self.id) {
-            // Its clock is what others are set by.
+            // A server's clock is the reference and is never adjusted.
             let (own, shown) = (out.now(), out.now());
             let (error, standard) = (Span::ZERO, Standard::TrueTime);
             out.output(Output::Adjusted { own, shown, error, standard });
@@ -237,7 +240,7 @@ impl quorate_core::Message for Message {
         })
     }
 
-    /// A liar's clock is ahead by some tenths of a second.
+    /// A lying server is 0.1 to 0.8 seconds ahead.
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Request { .. } => self.clone(),
@@ -282,7 +285,7 @@ impl Algorithm for Cristian {
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         let clock = &setup.clock;
-        // Twice as long as a question and its answer should take: nothing depends on it but patience.
+        // Twice the maximum round trip. Correctness does not depend on this value.
         let timeout = Span(setup.delay_bounds.bound.0.saturating_mul(4)).max(Span(1));
         Self {
             id,
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_lie_that_overlaps_widens_the_answer_but_keeps_the_truth() {
-        // The truth is 9. The lie makes 0 to 4 as well supported as 8 to 10.
+        // The true value is 9. The lie makes 0 to 4 as well supported as 8 to 10.
         let found = intersect(&readings(&[(0, 10), (8, 20), (0, 4)]));
         assert_eq!(found, Some(Reading { offset: Offset(5), error: Span(5) }));
     }

@@ -1,16 +1,16 @@
-//! Adaptive heartbeat failure detector: whoever is suspected wrongly is given more time from then on.
+//! Adaptive heartbeat failure detector: a process that was suspected wrongly gets a longer timeout from then on.
 //!
-//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems",
-//!   JACM 43(2), 1996, section 9.1: an eventually perfect detector for partial synchrony.
-//! - **Assumes**: eventual synchrony: from some moment on messages take no longer than some bound. Neither need be
-//!   known. Nothing is lost.
-//! - **Guarantees**: completeness and eventual accuracy. Suspicions may be wrong, but each lengthens a timeout; once
-//!   it has room for the slowest heartbeat, its owner is not suspected again.
-//! - **Costs**: n(n - 1) messages per period. A crash is noticed a timeout after the last heartbeat, however long that
-//!   has become.
-//! - **Departs from the paper**: a mistake doubles what a heartbeat may be late where the paper adds one, so that the
-//!   mistakes stop sooner; one timer for the next deadline in place of a test at every tick. A process that comes back
-//!   from a crash is given more time as well: that it had crashed cannot be told from a mistake.
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM 43(2), 1996,
+//!   section 9.1: an eventually perfect detector for partial synchrony.
+//! - **Assumes**: eventual synchrony: from some moment on, message delays have an upper bound. Neither the moment nor
+//!   the bound needs to be known. Nothing is lost.
+//! - **Guarantees**: completeness and eventual accuracy. Suspicions may be wrong, but each wrong one lengthens a
+//!   timeout. Once the timeout exceeds the delay of the slowest heartbeat, that process is not suspected again.
+//! - **Costs**: n(n - 1) messages per period. A crash is detected one timeout after the last heartbeat, however long
+//!   the timeout has become.
+//! - **Departs from the paper**: a mistake doubles the allowed lateness of a heartbeat where the paper adds one, so
+//!   that mistakes stop sooner. One timer for the next deadline replaces a test at every tick. A process that recovers
+//!   from a crash gets a longer timeout as well, because a recovery cannot be distinguished from a wrong suspicion.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -28,36 +28,36 @@ use crate::{Algorithm, Setup, Sound};
 pub struct AdaptiveHeartbeat {
     id: ProcessId,
     period: Span,
-    /// What is expected of each process.
+    /// The leeway and deadline of each process, indexed by process.
     peers: Vec<Peer>,
 }
 
-/// What is expected of another process.
+/// Leeway and deadline of another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Peer {
-    /// How much later than a period after the last one its heartbeat may come.
+    /// Allowed lateness of a heartbeat, beyond one period after the previous heartbeat.
     leeway: Span,
-    /// When it will be suspected; none if it is already.
+    /// When the process will be suspected. `None` if it is suspected already, and for this process itself.
     deadline: Option<Time>,
 }
 
-/// "I am alive."
+/// The heartbeat message, "I am alive".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Alive;
 
-/// When to act.
+/// The timers of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// Time for the next heartbeat.
+    /// The next heartbeat is due.
     Beat,
-    /// The next deadline may have passed.
+    /// The earliest deadline may have passed.
     Judge,
 }
 
 impl AdaptiveHeartbeat {
-    /// The detector at process `id` of n. It knows no bound, so it begins with a guess from the usual delay: a
-    /// heartbeat takes twice as long at most.
+    /// Creates the detector at process `id` of `n`. It knows no bound and starts with a guess: a heartbeat takes at
+    /// most twice the usual delay.
     pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
         let period = Span(delay_bounds.delay.0.saturating_mul(4)).max(Span(1));
         let leeway = delay_bounds.delay + delay_bounds.delay + Span(1);
@@ -70,7 +70,7 @@ impl AdaptiveHeartbeat {
         out.set_timer(Timer::Beat, self.period);
     }
 
-    /// Everybody who is not suspected has from now on as long as ever.
+    /// Sets new deadlines for all processes that are not suspected, with their current leeway, and starts both timers.
     fn begin(&mut self, suspected: &[bool], out: &mut Effects<Self>) {
         for (index, peer) in self.peers.iter_mut().enumerate() {
             let watched = index != self.id.index() && !suspected[index];
@@ -92,7 +92,7 @@ impl AdaptiveHeartbeat {
 
     fn await_deadline(&self, out: &mut Effects<Self>) {
         if let Some(next) = self.peers.iter().filter_map(|peer| peer.deadline).min() {
-            // A clock may have been slower than the timer.
+            // Clock and timer may run at different rates, so the earliest deadline may have passed already.
             out.set_timer(Timer::Judge, (next - out.now()).max(Span(1)));
         }
     }
@@ -130,7 +130,8 @@ impl Process for AdaptiveHeartbeat {
             out.output(Belief::Alive(from));
         }
         peer.deadline = Some(out.now() + self.period + peer.leeway);
-        // A heartbeat puts a deadline off. Only that of one who was not watched may be the next.
+        // A heartbeat postpones a deadline, so the running timer fires early at worst. Only a process that had no
+        // deadline can now have the earliest one.
         if wrong {
             self.await_deadline(out);
         }
@@ -205,7 +206,7 @@ mod tests {
         p0.on_start(&mut out);
         out.set_now(Time(50));
         p0.on_message(p2, Alive, &mut out);
-        // A period of 40 and a leeway of 21 have passed without word from p1.
+        // A period of 40 and a leeway of 21 have passed without a heartbeat from p1.
         out.set_now(Time(61));
         p0.on_timer(Timer::Judge, &mut out);
         assert!(out.as_slice().contains(&Effect::Output(Belief::Crashed(p1))), "{out:?}");

@@ -1,14 +1,14 @@
-//! Heartbeat failure detector: everyone tells everyone "I am alive"; silence means a crash.
+//! Heartbeat failure detector: every process sends "I am alive" to all others; silence means a crash.
 //!
-//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems",
-//!   JACM 43(2), 1996, class P under synchrony.
-//! - **Assumes**: synchrony: a heartbeat sent every `period` arrives within the bound, so that no
-//!   stretch of `timeout` >= period + bound is silent while the sender lives; nothing is lost.
-//! - **Guarantees**: strong completeness (a crash is noticed within two timeouts and a bound) and,
-//!   while the assumptions hold, strong accuracy.
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM 43(2), 1996,
+//!   class P under synchrony.
+//! - **Assumes**: synchrony: a heartbeat sent every `period` arrives within the bound, so that no interval of
+//!   `timeout` >= period + bound is silent while the sender is alive; nothing is lost.
+//! - **Guarantees**: strong completeness (a crash is detected within two timeouts and a bound) and, while the
+//!   assumptions hold, strong accuracy.
 //! - **Costs**: n(n - 1) messages per period.
-//! - **Departs from the paper**: one timer and a set of those heard in place of a timer per peer, which
-//!   keeps the state small enough to be explored; a suspicion is taken back when a heartbeat arrives.
+//! - **Departs from the paper**: one timer and a set of live senders replace one timer per peer, which keeps the state
+//!   small enough to be explored. A suspicion is withdrawn when a heartbeat arrives.
 
 use core::convert::Infallible;
 
@@ -31,29 +31,29 @@ pub struct Heartbeat {
     suspected: ProcessSet,
 }
 
-/// "I am alive."
+/// The heartbeat message, "I am alive".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Alive;
 
-/// When to act.
+/// The timers of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// Time for the next heartbeat.
+    /// The next heartbeat is due.
     Beat,
-    /// Time to see who has been silent.
+    /// Suspects every process that has been silent since the last expiry.
     Judge,
 }
 
 impl Heartbeat {
-    /// The detector at process `id` of n, beating every `period` and suspecting after `timeout`.
+    /// Creates the detector at process `id` of `n`. It sends a heartbeat every `period` and suspects after `timeout`.
     pub fn new(n: usize, id: ProcessId, period: Span, timeout: Span) -> Self {
         assert!(period > Span::ZERO && timeout > Span::ZERO, "a heartbeat takes time");
         Self { id, n, period, timeout, heard: ProcessSet::new(), suspected: ProcessSet::new() }
     }
 
-    /// The detector at process `id` of n, as fast as messages allow: the timeout leaves the slowest heartbeat just
-    /// enough time.
+    /// Creates the detector at process `id` of `n` with the shortest safe timeout: it leaves just enough time
+    /// for the slowest heartbeat.
     pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
         let period = Span(delay_bounds.delay.0.saturating_mul(4));
         Self::new(n, id, period, period + delay_bounds.bound + Span(1))
@@ -147,7 +147,7 @@ impl Algorithm for Heartbeat {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        // A crash just after a heartbeat is noticed when a whole timeout has been silent: two timeouts and a bound.
+        // A crash just after a heartbeat is detected after a whole timeout of silence: at most two timeouts and a bound.
         let heartbeat = Self::build(setup, ProcessId::new(0));
         let noticed = heartbeat.timeout + heartbeat.timeout + setup.delay_bounds.bound;
         let rounds = noticed.0.div_ceil(heartbeat.period.0);

@@ -1,22 +1,24 @@
-//! Heartbeats round a ring: everyone watches the one before it, and tells all others what it sees.
+//! Heartbeats on a ring: every process monitors its predecessor and reports crashes and recoveries to all others.
 //!
-//! - **Source**: Larrea, Arévalo and Fernández, "Efficient Algorithms to Implement Unreliable Failure Detectors in
-//!   Partially Synchronous Systems", DISC 1999, for the ring; Duarte, Bona and Ruoso, ScalA 2014, for how news is told.
+//! - **Source**: Larrea, Arévalo and Fernández, "Efficient Algorithms to Implement Unreliable Failure
+//!   Detectors in Partially Synchronous Systems", DISC 1999, for the ring; Duarte, Bona and Ruoso, ScalA
+//!   2014, for the dissemination of news.
 //! - **Assumes**: synchrony: a heartbeat, a probe and its answer each arrive within the bound; nothing is lost.
-//! - **Guarantees**: completeness and, while the assumptions hold, accuracy. A crash is known everywhere a period and
-//!   five bounds later. Where several neighbours crash, two bounds more for each of them.
+//! - **Guarantees**: completeness and, while the assumptions hold, accuracy. A crash is known everywhere one period and
+//!   five bounds later. If several neighbours crash, each of them adds two bounds.
 //! - **Costs**: n messages per period. A crash costs n - 1 messages of news, two probes and an answer.
-//! - **Departs from the paper**: news goes to all at once instead of round the ring, as many messages and one delay.
-//!   Silence is not taken for a crash until a probe has gone unanswered: one that is back without memory expects
-//!   heartbeats of somebody who thinks it is down. The paper's timeouts adapt, these are fixed.
+//! - **Departs from the paper**: news goes to all processes at the same time instead of round the ring, with as many
+//!   messages and one delay. Silence is taken for a crash only after a probe has gone unanswered: a process that has
+//!   restarted without memory expects heartbeats from a process that believes it to be down. The paper's timeouts
+//!   adapt; these are fixed.
 //!
 //! ```text
 //!    listening --(silence for a timeout)--> probing --(silence for two bounds)--> it has crashed: the next is probed
-//!        ^------------(any word of it)---------'
+//!        ^-------(any message from it)---------'
 //! ```
 //!
-//! Every message carries all that its sender knows of crashes and recoveries, so that news which its bearer did not
-//! live to tell everybody goes on with whoever notices that the bearer has crashed.
+//! Every message carries all that its sender knows of crashes and recoveries. So if a process crashes before it has
+//! sent its news to all others, the process that detects this crash spreads the news.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -36,10 +38,10 @@ pub struct HeartbeatRing {
     id: ProcessId,
     n: usize,
     period: Span,
-    /// How long the watched one may be silent before it is probed, and how long a probe may go unanswered.
+    /// The timeouts: maximum silence of the monitored process before it is probed, and maximum time to answer a probe.
     timeouts: (Span, Span),
     counters: StatusCounters,
-    /// The nearest before this one that is believed to be up, and whether it is being probed.
+    /// The nearest predecessor that is believed to be up, and whether it is being probed.
     watched: Option<(ProcessId, Phase)>,
 }
 
@@ -49,34 +51,34 @@ enum Phase {
     Probing,
 }
 
-/// What the processes say, each with all that is known of crashes and recoveries.
+/// The messages of the detector. Each carries all that its sender knows of crashes and recoveries.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I am alive", to the next one.
+    /// The heartbeat, sent to the successor.
     Alive(News),
-    /// "Are you there?", to one that has been silent or is watched from now on.
+    /// Asks a silent process or a new predecessor whether it is alive.
     Probe(News),
-    /// "Yes."
+    /// The answer to a probe.
     Present(News),
-    /// Something has changed.
+    /// A status has changed. Sent to all others.
     Changed(News),
 }
 
-/// Everything that ever changed.
+/// The counters of all processes that have ever changed.
 type News = Vec<(ProcessId, u32)>;
 
-/// When to act.
+/// The timers of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// Time for the next heartbeat.
+    /// The next heartbeat is due.
     Beat,
-    /// The watched one has been silent for too long.
+    /// The monitored process has been silent for too long.
     Silence,
 }
 
 impl HeartbeatRing {
-    /// The detector at process `id` of n, as fast as messages allow.
+    /// Creates the detector at process `id` of `n`, with the shortest timeouts that the delays allow.
     pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
         let period = Span(delay_bounds.delay.0.saturating_mul(4)).max(Span(1));
         let timeouts = (
@@ -118,7 +120,8 @@ impl HeartbeatRing {
         out.set_timer(Timer::Silence, self.timeouts.1);
     }
 
-    /// Whoever is watched for the first time may not know for whom its heartbeats are.
+    /// Monitors the current predecessor. A new predecessor is probed, because it may not know yet to which process it
+    /// has to send its heartbeats.
     fn watch(&mut self, out: &mut Effects<Self>) {
         match self.predecessor() {
             same if same == self.watched.map(|(watched, _)| watched) => {}
@@ -130,7 +133,7 @@ impl HeartbeatRing {
         }
     }
 
-    /// Sees with its own eyes that the process is down, or up again, and tells everybody.
+    /// Records a crash or recovery that this process has observed itself, and reports it to all others.
     fn toggle(&mut self, process: ProcessId, out: &mut Effects<Self>) {
         self.counters.toggle(process).into_iter().for_each(|belief| out.output(belief));
         out.send_to_others(Message::Changed(self.news()));
@@ -209,7 +212,7 @@ impl Process for HeartbeatRing {
         }
     }
 
-    /// Others think that it is down: the one before it has to be told, by a probe.
+    /// The other processes believe this process to be down. The probe informs its predecessor that it is up again.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.counters.crashed().iter().for_each(|process| out.output(Belief::Crashed(process)));
         self.beat(out);
@@ -241,7 +244,7 @@ impl quorate_core::Message for Message {
         Some(1 + 16 * news.len() as u64)
     }
 
-    /// A liar makes up a crash or a recovery.
+    /// A lying process invents a crash or a recovery.
     fn forged(&self, choice: u64) -> Self {
         let about = ProcessId::new((choice % 16) as u32);
         let news = Vec::from([(about, (choice / 16 % 8) as u32)]);
@@ -275,7 +278,7 @@ impl Algorithm for HeartbeatRing {
 
     fn cost(setup: &Setup) -> Cost {
         let ring = Self::build(setup, ProcessId::new(0));
-        // The last heartbeat arrives, a timeout is silent, a probe goes unanswered, the news arrives.
+        // The last heartbeat arrives, a timeout passes in silence, a probe goes unanswered, the news arrives.
         let bound = setup.delay_bounds.bound;
         let noticed = bound + ring.timeouts.0 + ring.timeouts.1 + bound;
         let rounds = noticed.0.div_ceil(ring.period.0);
@@ -304,7 +307,7 @@ mod tests {
         assert_eq!(p0.watched, Some((p2, Phase::Probing)));
         p0.on_message(p2, Message::Present(News::new()), &mut out);
         assert_eq!(p0.watched, Some((p2, Phase::Listening)));
-        // Word of the one that was given up brings it back.
+        // A message from the suspected process withdraws the suspicion.
         p0.on_message(p3, Message::Alive(News::new()), &mut out);
         assert!(out.as_slice().contains(&Effect::Output(Belief::Alive(p3))), "{out:?}");
         assert_eq!(p0.watched, Some((p3, Phase::Probing)));

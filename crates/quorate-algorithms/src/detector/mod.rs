@@ -1,4 +1,4 @@
-//! Failure detectors: processes whose outputs are beliefs about the others.
+//! Failure detectors: processes whose outputs are beliefs about the other processes.
 
 mod adaptive_heartbeat;
 mod heartbeat;
@@ -13,6 +13,6 @@ pub use heartbeat::Heartbeat;
 pub use heartbeat_ring::HeartbeatRing;
 pub use vcube::{DiagnosisEvent, DiagnosisOutput, Piggyback, VcubeDiagnosis};
 
-/// Any of the detectors that a layer can stand over.
+/// Any of the failure detectors, as the lower layer of a stack.
 pub type AnyDetector =
     Either<Either<Heartbeat, VcubeDiagnosis>, Either<HeartbeatRing, AdaptiveHeartbeat>>;

@@ -1,18 +1,19 @@
-//! VCube diagnosis: everyone tests a few others and learns from them what they know.
+//! VCube diagnosis: every process tests a few others and learns their knowledge of crashes from the answers.
 //!
 //! - **Source**: Duarte, Bona and Ruoso, "VCube: A Provably Scalable Distributed Diagnosis Algorithm", ScalA 2014.
-//! - **Assumes**: synchrony: a test is answered within two bounds, and rounds begin together; nothing is lost.
-//! - **Guarantees**: completeness and, while the assumptions hold, accuracy. A crash or a recovery is known
-//!   everywhere at most log2 n rounds (rounded up) after the one in which it happened, if nothing else changes
-//!   meanwhile: a second crash may strike who was to pass the news on.
-//! - **Costs**: at most n log2 n tests a round, failures or not, and as many answers. While a recovery is becoming
-//!   known, those who stood in for the one that is back test beside it.
-//! - **Departs from the paper**: an answer carries only what ever changed, not a counter for everyone. A process that
-//!   hears of its own crash says that it is alive, which ends a false suspicion without waiting for the next test.
-//!   Answers may carry a set of processes for a layer above.
+//! - **Assumes**: synchrony: a test is answered within two bounds, and all processes begin their rounds at the same
+//!   time; nothing is lost.
+//! - **Guarantees**: completeness and, while the assumptions hold, accuracy. A crash or a recovery is known everywhere
+//!   at most log2 n rounds (rounded up) after the round in which it happened, if nothing else changes meanwhile. A
+//!   second crash may hit a process that was to pass the news on.
+//! - **Costs**: at most n log2 n tests per round, with or without failures, and as many answers. While a recovery
+//!   becomes known, both the recovered process and its substitutes test.
+//! - **Departs from the paper**: an answer carries only the counters that have ever changed, not a counter for every
+//!   process. A process that learns of its own crash raises its counter in contradiction, and its next answers end the
+//!   false suspicion. Answers may carry a piggybacked set of processes for a layer above.
 //!
-//! Whom to test: process i tests j of its cluster s exactly if i is the first of c(j, s) that i believes alive. So j
-//! has one tester in each of its clusters, and who survives takes over for who does not.
+//! Assignment of tests: process i tests j of its cluster s exactly if i is the first member of c(j, s) that i believes
+//! alive. So j has one tester in each of its clusters, and live processes take over the tests of crashed ones.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -31,8 +32,8 @@ use quorate_core::{
 use super::status_counters::{CounterUpdate, StatusCounters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of the detector. `O` is what it puts out: beliefs alone, or [`DiagnosisEvent`] if the layer above also
-/// wants to hear what others let ride on their answers.
+/// One process of the detector. `O` is its output type: [`Belief`] alone, or [`DiagnosisEvent`] if the layer above also
+/// receives the data that other processes piggyback on their answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VcubeDiagnosis<O = Belief> {
     id: ProcessId,
@@ -40,22 +41,22 @@ pub struct VcubeDiagnosis<O = Belief> {
     round: Span,
     timeout: Span,
     counters: StatusCounters,
-    /// Whom to test; none if that has to be found out again, because others are believed to have crashed.
+    /// The processes to test. `None` if the list must be computed again because beliefs have changed.
     tests: Option<Vec<ProcessId>>,
-    /// Tested in this round, without an answer so far: few, so that a set of bits would be larger.
+    /// Processes tested in this round that have not answered yet. They are few, so a `Vec` is smaller than a bit set.
     unanswered: Vec<ProcessId>,
-    /// What each process lets ride, and which version of it.
+    /// The piggybacked set of each process, with its version.
     cargo: BTreeMap<ProcessId, (u32, ProcessSet)>,
     output: PhantomData<O>,
 }
 
-/// What the layer above may ask: let this set ride on answers, in place of an earlier one.
+/// Command of the layer above: piggyback this set on answers, in place of the previous one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piggyback(pub ProcessSet);
 
-/// What a diagnosis puts out.
+/// An output type of the diagnosis.
 pub trait DiagnosisOutput: From<Belief> + Clone + Eq + Hash + Debug + Send + Sync {
-    /// A process lets this ride; none if nobody is interested.
+    /// The output for a piggybacked set of process `by`. `None` if the layer above does not need it.
     fn piggybacked(by: ProcessId, cargo: &ProcessSet) -> Option<Self>;
 }
 
@@ -65,12 +66,12 @@ impl DiagnosisOutput for Belief {
     }
 }
 
-/// A belief, or what a process lets ride on its answers.
+/// A belief, or a set that a process piggybacks on its answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DiagnosisEvent {
-    /// The detector has changed its mind.
+    /// The belief about a process has changed.
     Belief(Belief),
-    /// A process carries something new.
+    /// A process piggybacks a new set.
     Piggybacked(ProcessId, ProcessSet),
 }
 
@@ -86,17 +87,17 @@ impl DiagnosisOutput for DiagnosisEvent {
     }
 }
 
-/// What testers and tested say.
+/// The messages of the diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Are you there?
+    /// Asks whether the receiver is alive.
     Test,
-    /// I am, and this is what I know; nothing, if nothing ever happened.
+    /// Confirms that the sender is alive and carries its knowledge. `None` if nothing has ever changed.
     Answer(Option<Box<News>>),
 }
 
-/// All that a process knows to have changed since the start.
+/// All changes since the start that a process knows of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct News {
@@ -104,17 +105,17 @@ pub struct News {
     cargo: Vec<(ProcessId, u32, ProcessSet)>,
 }
 
-/// When to act.
+/// The timers of the diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
     /// The next round begins.
     Round,
-    /// Whoever has not answered has crashed.
+    /// Tested processes that have not answered by now have crashed.
     Timeout,
 }
 
 impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
-    /// The detector at process `id` of n, with rounds as short as messages allow.
+    /// Creates the detector at process `id` of `n`, with the shortest rounds that the delays allow.
     pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
         let timeout = delay_bounds.bound + delay_bounds.bound + Span(1);
         let round = Span(delay_bounds.delay.0.saturating_mul(4)).max(timeout + Span(1));
@@ -131,7 +132,7 @@ impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
         }
     }
 
-    /// Those whom it is this process's turn to test.
+    /// The processes that this process has to test.
     fn to_test(&self) -> Vec<ProcessId> {
         let mine = |s, &j: &ProcessId| {
             self.vcube.first_live(j, s, self.counters.crashed()) == Some(self.id)
@@ -149,7 +150,7 @@ impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
         out.set_timer(Timer::Round, self.round);
     }
 
-    /// Rounds begin together: one who comes in the middle waits for the next.
+    /// Starts a round if one begins now, else waits for the next one. All processes begin their rounds at the same times.
     fn join_next_round(&mut self, out: &mut Effects<Self>) {
         match out.now().0 % self.round.0 {
             0 => self.begin_round(out),
@@ -180,7 +181,7 @@ impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
             match self.counters.update(self.vcube.processes(), self.id, about, counter) {
                 CounterUpdate::Impossible => out.ignored("impossible news"),
                 CounterUpdate::New(belief) => self.report_belief(belief, out),
-                // The next answers tell them.
+                // The next answers carry the new counter to the others.
                 CounterUpdate::Old | CounterUpdate::Contradicted => {}
             }
         }
@@ -267,7 +268,7 @@ impl quorate_core::Message for Message {
         }
     }
 
-    /// A liar makes up a crash or a recovery.
+    /// A lying process invents a crash or a recovery.
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Test => Self::Test,
@@ -314,7 +315,7 @@ mod tests {
 
     type PiggybackingDiagnosis = VcubeDiagnosis<DiagnosisEvent>;
 
-    /// A layer above that hears what others carry.
+    /// An upper layer that passes on all events of the diagnosis.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct UpperStub;
 
@@ -362,12 +363,12 @@ mod tests {
         let mut p0 = with_delay_bounds(8, 0);
         assert_eq!(tested(&p0), [1, 2, 4]);
         p0.counters.toggle(ProcessId::new(4));
-        // The crashed are tested too, or nobody would see them come back.
+        // Crashed processes are tested too. Otherwise a recovery would go unnoticed.
         assert_eq!(tested(&p0), [1, 2, 4]);
         for crashed in [1, 2] {
             p0.counters.toggle(ProcessId::new(crashed));
         }
-        // c(3, 2) = (1, 0) and c(5, 3) = (1, 0, ..) have lost their first; c(6, 3) = (2, 3, 0, 1) still has p3.
+        // c(3, 2) = (1, 0) and c(5, 3) = (1, 0, ..) have lost their first member; c(6, 3) = (2, 3, 0, 1) still has p3.
         assert_eq!(tested(&p0), [1, 2, 3, 4, 5]);
     }
 

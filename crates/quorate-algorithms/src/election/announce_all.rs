@@ -1,14 +1,14 @@
-//! Everyone tells everyone: each announces its identifier to all, and takes the greatest that it has heard of. The
-//! yardstick that other elections are measured by.
+//! All-to-all election: every process announces its identifier to all others and takes the greatest announced one as
+//! leader. The baseline with which other elections are compared.
 //!
-//! - **Source**: the idea that comes before all others ("idea 0: all send to all, so that all know the identifiers:
+//! - **Source**: the idea that precedes all others ("idea 0: all send to all, so that all know the identifiers:
 //!   prohibitive"), from lecture notes on leader election; no paper claims it.
-//! - **Assumes**: links that lose nothing, in any order; a perfect detector; the crashed stay away.
-//! - **Guarantees**: E1 and E2, with crashes, whoever begins and however many at once.
-//! - **Costs**: n(n - 1) messages an election, of 25 bytes each; two message delays for who begins alone. A leader's crash costs
-//!   the survivors one election among themselves, and to the crashed.
-//! - **Departs from the paper**: nowhere, but for what a crash asks for. Elections are numbered; who has a leader that
-//!   crashes begins the next one; whoever is believed to have crashed is not waited for and not elected.
+//! - **Assumes**: links that lose nothing, in any order; a perfect detector; crashed processes do not recover.
+//! - **Guarantees**: E1 and E2, with crashes, for any starter and any number of simultaneous starters.
+//! - **Costs**: n(n - 1) messages per election, of 25 bytes each; two message delays for a single starter. A leader's
+//!   crash costs one election among the survivors, whose announcements also go to the crashed processes.
+//! - **Departs from the paper**: nowhere, except in the handling of crashes. Elections are numbered. A process whose leader
+//!   crashes begins the next election. A process that is believed to have crashed is neither waited for nor elected.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -22,20 +22,20 @@ use quorate_core::{
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation};
 use crate::{Algorithm, Setup, Sound};
 
-/// One process that tells all.
+/// One process of the all-to-all election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AnnounceAll {
     id: ProcessId,
     n: usize,
     participation: Participation,
-    /// Who has announced what in the election under way; itself included.
+    /// The identifiers announced in the current election, including this process's own.
     announced: Vec<Identifier>,
     heard: ProcessSet,
     leader: Option<Identifier>,
     crashed: ProcessSet,
 }
 
-/// In the election of this number I stand with this.
+/// Announces the sender's identifier in the election of this number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Announcement {
@@ -44,7 +44,7 @@ pub struct Announcement {
 }
 
 impl AnnounceAll {
-    /// A process of n that stands with this identifier.
+    /// Creates a process among `n` that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         Self {
             id: identifier.process,
@@ -57,7 +57,7 @@ impl AnnounceAll {
         }
     }
 
-    /// Joins an election and tells everyone.
+    /// Joins an election and announces this process to all others.
     fn join(&mut self, number: u64, out: &mut Effects<Self>) {
         out.output(Output::Undecided);
         let identifier = self.participation.join(number);
@@ -81,7 +81,7 @@ impl AnnounceAll {
         }
     }
 
-    /// Decides once everyone who may be up has announced itself.
+    /// Decides once every process that may be up has announced itself.
     fn decide(&mut self, out: &mut Effects<Self>) {
         let everyone = || (&self.heard | &self.crashed).len() == self.n;
         if !self.participation.is_under_way() || !everyone() {
@@ -136,7 +136,7 @@ impl Process for AnnounceAll {
                     false => {}
                 }
             }
-            // One who is back knows nothing of the election under way: there has to be another.
+            // A recovered process knows nothing of the election in progress, so a new one is needed.
             Belief::Alive(process) => {
                 if self.crashed.remove(process) {
                     self.begin(out);

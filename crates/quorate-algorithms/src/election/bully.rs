@@ -1,20 +1,21 @@
-//! Bully election: ask those with greater identifiers; if none of them answers in time, lead and tell the others.
+//! Bully election: ask the processes with greater identifiers; if none of them answers in time, lead and notify the others.
 //!
-//! - **Source**: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on Computers C-31(1), 1982, as
-//!   in Coulouris et al., "Distributed Systems", section 15.3.
-//! - **Assumes**: synchrony, with a bound on the time from sending to handling that all know; links that lose nothing; the
-//!   identifiers of all are known to all; the crashed stay away. A perfect detector tells of the crash of the leader and
-//!   of those above, so that an election begins; that an answer does not come is told by a timeout of two bounds.
-//! - **Guarantees**: E1 and E2, with crashes at any moment. Wrong timeouts break E1, and so may one who takes the place and the
-//!   identifier of a crashed process: its announcement and that of the next in rank may arrive in any order.
-//! - **Costs**: n - 1 messages if the greatest begins; h(h + 1) + n - 1 if one begins that has h above itself, all up, with
-//!   constant delays: n^2 - 1 in the worst case. After the leader's crash n - 2 at best, (n - 1)(n - 2) + n - 2 if all
-//!   notice at once. ELECTION and COORDINATOR have 17 bytes, ANSWER 1.
+//! - **Source**: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on Computers C-31(1),
+//!   1982, as in Coulouris et al., "Distributed Systems", section 15.3.
+//! - **Assumes**: synchrony, with a known bound on the time from sending a message to handling it; links that lose nothing;
+//!   all processes know all identifiers; crashed processes do not recover. A perfect detector reports the crash of the
+//!   leader and of processes above, so that an election begins. A missing answer is detected by a timeout of two bounds.
+//! - **Guarantees**: E1 and E2, with crashes at any moment. Wrong timeouts break E1. A process that replaces a crashed one
+//!   under the same identifier may break E1 too: its announcement and that of the next in rank may arrive in any order.
+//! - **Costs**: n - 1 messages if the process with the greatest identifier begins; h(h + 1) + n - 1 if the starter
+//!   has h processes above itself, all up, with constant delays: n^2 - 1 in the worst case. After the leader's crash
+//!   n - 2 at best, (n - 1)(n - 2) + n - 2 if all processes detect it at the same time. ELECTION and COORDINATOR have
+//!   17 bytes, ANSWER 1.
 //! - **Departs from the paper**: as the textbook does, which leaves out the reorganisation of work. With a delay by rank
-//!   (`--rank-delay`), a process waits that long for each one above it before it asks, so that the greatest is first. Who has
-//!   just heard who leads answers without another election.
+//!   (`--rank-delay`), a process waits that long for each process above it before it asks, so that the one with the
+//!   greatest identifier is first. A process that has just learned the leader answers without starting another election.
 //!
-//! A process ignores what its detector says of those below it: it only has to watch those above.
+//! Beliefs about processes below have no effect: a process only has to monitor those above it.
 
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
@@ -22,10 +23,10 @@ use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Prop
 use super::bully_common::{BullyElection, BullyPeers, ranks};
 use crate::{Algorithm, Setup, Sound};
 
-/// One bully that asks those above it.
+/// A process that asks only the processes above it.
 pub type Bully = BullyElection<Above>;
 
-/// Those above are asked, those below told.
+/// Peer selection of the original algorithm: asks the processes above and notifies those below.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Above {
     above: ProcessSet,

@@ -1,17 +1,18 @@
-//! Bully election as some lectures have it: ask everybody; if nobody greater answers in time, lead and tell everybody.
+//! Bully election as some lectures present it: ask all processes; if no greater one answers in time, lead and notify all.
 //!
-//! - **Source**: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on Computers C-31(1), 1982, as
-//!   in lecture notes after Tanenbaum, "Distributed Systems".
-//! - **Assumes**: synchrony, with a bound on the time from sending to handling that all know; links that lose nothing; the
-//!   crashed stay away. A perfect detector tells of crashes, so that an election begins; that an answer does not
-//!   come is told by a timeout of two bounds.
-//! - **Guarantees**: E1 and E2, with crashes at any moment; identifiers may change between elections. Wrong timeouts break E1.
-//! - **Costs**: with h greater ones up and constant delays, (h + 1)(n - 1) ELECTION, h(h + 1)/2 ANSWER and n - 1 COORDINATOR:
-//!   2(n - 1) messages if the greatest begins, (n - 1)(3n + 2)/2 if the smallest does. ELECTION and COORDINATOR have
-//!   17 bytes, ANSWER 1.
-//! - **Departs from the paper**: who asks tells its identifier, so that nobody has to know those of the others. With a delay by
-//!   rank (`--rank-delay`), a process waits that long for each one that was greater at the start before it asks. Who has
-//!   just heard who leads answers without another election.
+//! - **Source**: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on Computers C-31(1),
+//!   1982, as in lecture notes after Tanenbaum, "Distributed Systems".
+//! - **Assumes**: synchrony, with a known bound on the time from sending a message to handling it; links that lose
+//!   nothing; crashed processes do not recover. A perfect detector reports crashes, so that an election begins. A
+//!   missing answer is detected by a timeout of two bounds.
+//! - **Guarantees**: E1 and E2, with crashes at any moment; identifiers may change between elections.
+//!   Wrong timeouts break E1.
+//! - **Costs**: with h greater processes up and constant delays, (h + 1)(n - 1) ELECTION, h(h + 1)/2 ANSWER and n - 1
+//!   COORDINATOR: 2(n - 1) messages if the process with the greatest identifier begins, (n - 1)(3n + 2)/2 if the one
+//!   with the smallest does. ELECTION and COORDINATOR have 17 bytes, ANSWER 1.
+//! - **Departs from the paper**: ELECTION carries the sender's identifier, so that no process has to know those of the
+//!   others. With a delay by rank (`--rank-delay`), a process waits that long for each process whose identifier was greater
+//!   initially before it asks. A process that has just learned the leader answers without starting another election.
 
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
@@ -19,10 +20,10 @@ use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Prop
 use super::bully_common::{BullyElection, BullyPeers, ranks};
 use crate::{Algorithm, Setup, Sound};
 
-/// One bully that asks everybody.
+/// A process that asks all others.
 pub type BullyAll = BullyElection<Everybody>;
 
-/// All others are asked, and told.
+/// Peer selection of the variant: asks and notifies all other processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Everybody {
     others: ProcessSet,

@@ -1,13 +1,15 @@
-//! Chang-Roberts election on a ring: identifiers go round, the smaller are held up, and whose comes back has won.
+//! Chang-Roberts election on a ring: identifiers travel round the ring, smaller ones are discarded, and the process
+//! that receives its own identifier has won.
 //!
 //! - **Source**: Chang and Roberts, "An Improved Algorithm for Decentralized Extrema-Finding in Circular Configurations
 //!   of Processes", CACM 22(5), 1979; Coulouris et al., "Distributed Systems", section 15.3.
 //! - **Assumes**: a ring in the order of the processes; no crashes; links that lose nothing, in any order.
-//! - **Guarantees**: E1 and E2, whoever begins and however many at once.
-//! - **Costs**: one starter: d + 2n messages, d from the starter to the greatest, so 2n to 3n - 1. All starting: 3n - 1 on an
-//!   ascending ring, n(n + 3)/2 on a descending one, n(H(n) + 1) on average, H(n) = 1 + 1/2 + .. + 1/n. 25 bytes each.
-//! - **Departs from the paper**: elections are numbered, so that one may follow the other over links that reorder; who has
-//!   not taken part puts its own greater identifier in place of the one that comes, as in Coulouris et al. A single
+//! - **Guarantees**: E1 and E2, for any starter and any number of simultaneous starters.
+//! - **Costs**: one starter: d + 2n messages, where d is the distance from the starter to the greatest, so 2n to
+//!   3n - 1. All starting: 3n - 1 on an ascending ring, n(n + 3)/2 on a descending one, n(H(n) + 1) on average, where
+//!   H(n) = 1 + 1/2 + .. + 1/n. 25 bytes each.
+//! - **Departs from the paper**: elections are numbered, so that one may follow another over links that reorder. A
+//!   process that has not taken part yet replaces a smaller identifier by its own, as in Coulouris et al. A single
 //!   process elects itself without a message.
 
 use core::convert::Infallible;
@@ -28,28 +30,28 @@ pub struct ChangRoberts {
     participation: Participation,
 }
 
-/// What processes say to the next one.
+/// The messages, sent to the next process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// In the election of this number, nobody between its sender and you is greater.
+    /// In the election of this number, no process between the owner of this identifier and the receiver has a greater one.
     Election {
-        /// The election's number.
+        /// The number of the election.
         number: u64,
-        /// The greatest so far.
+        /// The greatest identifier so far.
         identifier: Identifier,
     },
     /// The election of this number is over.
     Elected {
-        /// The election's number.
+        /// The number of the election.
         number: u64,
-        /// The greatest of all.
+        /// The greatest of all identifiers.
         leader: Identifier,
     },
 }
 
 impl ChangRoberts {
-    /// A process of n that stands with this identifier.
+    /// Creates a process among `n` that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         Self {
             ring: Ring { id: identifier.process, n },
@@ -57,7 +59,7 @@ impl ChangRoberts {
         }
     }
 
-    /// Becomes a participant.
+    /// Takes part in the election and returns the identifier to stand with.
     fn join(&mut self, number: u64, out: &mut Effects<Self>) -> Identifier {
         out.output(Output::Undecided);
         self.participation.join(number)
@@ -81,7 +83,7 @@ impl ChangRoberts {
         if found.process == self.ring.id {
             return self.win(number, out);
         }
-        // A participant has sent its own identifier, or a greater one, already.
+        // A participant has already sent its own identifier or a greater one.
         if found > own {
             out.send(self.ring.next(), Message::Election { number, identifier: found });
         } else if joins {
@@ -103,7 +105,7 @@ impl ChangRoberts {
         }
     }
 
-    /// The outcome is known; tells whether it was not before.
+    /// Records the outcome of an election. Returns whether it was new.
     fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
         let news = self.participation.note_outcome(number);
         if news && self.participation.adopt_outcome(number) {

@@ -1,15 +1,15 @@
-//! The leader is the greatest process believed alive: whoever has a failure detector has an election.
+//! The leader is the greatest process believed alive: a failure detector is sufficient for an election.
 //!
-//! - **Source**: "the algorithm of Luís", lecture notes of Instituto Superior Técnico (Lisbon) on coordination; it is the
-//!   reduction of the leader detector Omega to P in Chandra, Hadzilacos and Toueg, JACM 43(4), 1996.
-//! - **Assumes**: a perfect detector at every process, which watches everybody, candidates or not; the identifiers of all
-//!   are known to all; the crashed stay away. One who comes back is followed again once the detector has noticed, and
-//!   passed over until then.
-//! - **Guarantees**: E1 and E2, from the start on and without an election ever being begun. While a detector errs there may be
-//!   several leaders at once.
-//! - **Costs**: no message of its own, and no delay beyond the detector's; those are in the detector's layer.
-//! - **Departs from the paper**: one who is believed alive again leads again if it is the greatest. Who comes back forgets whom
-//!   it believed to have crashed, as its detector tells it anew.
+//! - **Source**: "the algorithm of Luís", lecture notes of Instituto Superior Técnico (Lisbon) on coordination; it is
+//!   the reduction of the leader detector Omega to P in Chandra, Hadzilacos and Toueg, JACM 43(4), 1996.
+//! - **Assumes**: a perfect detector at every process, which monitors all processes, candidates or not; all processes
+//!   know all identifiers; crashed processes do not recover. A process that does recover is followed again once the
+//!   detector has noticed it, and ignored until then.
+//! - **Guarantees**: E1 and E2, from the start and without any election being started. While a detector errs there may
+//!   be several leaders at the same time.
+//! - **Costs**: no messages of its own and no delay beyond the detector's; those are counted in the detector's layer.
+//! - **Departs from the paper**: a process that is believed alive again leads again if it is the greatest. A recovering
+//!   process discards its suspicions, because its detector reports them again.
 
 use core::convert::Infallible;
 
@@ -33,16 +33,16 @@ pub struct DetectorLeader {
 }
 
 impl DetectorLeader {
-    /// A process among those of this ranking, the greatest first.
+    /// Creates a process among those of this ranking, which has the greatest first.
     pub fn new(ranking: Arc<[Identifier]>) -> Self {
         let leader = ranking[0];
         Self { ranking, crashed: ProcessSet::new(), leader }
     }
 
-    /// The greatest that is believed alive.
+    /// The greatest process that is believed alive.
     fn greatest(&self) -> Identifier {
         let up = self.ranking.iter().find(|candidate| !self.crashed.contains(candidate.process));
-        // A process does not believe that it has crashed itself, so there is always one.
+        // A process never believes that it has crashed itself, so at least one is found.
         up.copied().unwrap_or(self.leader)
     }
 
@@ -66,7 +66,7 @@ impl Process for DetectorLeader {
         out.output(Output::Elected(self.leader));
     }
 
-    /// There is nothing to begin: the answer is known.
+    /// Reports the current leader. There is no election to start.
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
         match command {
             Command::Elect => out.output(Output::Elected(self.leader)),

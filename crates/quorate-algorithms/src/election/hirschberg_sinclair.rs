@@ -1,16 +1,17 @@
-//! Hirschberg-Sinclair election on a ring, the tournament: who is the greatest within a horizon goes on to one twice as
-//! wide.
+//! Hirschberg-Sinclair election on a ring, a tournament: the greatest process within a horizon advances to a
+//! horizon twice as wide.
 //!
-//! - **Source**: Hirschberg and Sinclair, "Decentralized Extrema-Finding in Circular Configurations of Processors", CACM
-//!   23(11), 1980.
-//! - **Assumes**: a ring in the order of the processes, both ways; no crashes; links that lose nothing, in any order.
-//! - **Guarantees**: E1 and E2, whoever begins and however many at once.
-//! - **Costs**: at most 8n(1 + L) + n messages, L = log2 n rounded up, whoever begins; at least 4(2^L - 1) + 3n, which is
-//!   what it takes if the greatest begins alone: turns 0 to L - 1 with 4 x 2^k messages each, two probes all the way round,
-//!   and n to announce it. PROBE has 41 bytes, REPLY 41, ELECTED 25.
-//! - **Departs from the paper**: not everybody has to begin: a process that is asked by a smaller one stands itself. The winner
-//!   announces itself round the ring. Elections are numbered, so that one may follow the other over links that reorder.
-//!   A reply counts its steps down, so that a wrong one does not go round for ever.
+//! - **Source**: Hirschberg and Sinclair, "Decentralized Extrema-Finding in Circular Configurations of
+//!   Processors", CACM 23(11), 1980.
+//! - **Assumes**: a ring in the order of the processes, in both directions; no crashes; links that lose
+//!   nothing, in any order.
+//! - **Guarantees**: E1 and E2, for any starter and any number of simultaneous starters.
+//! - **Costs**: at most 8n(1 + L) + n messages, where L = log2 n rounded up, for any starters; at least 4(2^L - 1) + 3n,
+//!   which is the cost if the greatest process begins alone: turns 0 to L - 1 with 4 x 2^k messages each, two probes all
+//!   the way round, and n messages to announce the leader. PROBE has 41 bytes, REPLY 41, ELECTED 25.
+//! - **Departs from the paper**: not every process has to begin: a process that is probed by a smaller one becomes a
+//!   candidate itself. The winner announces itself round the ring. Elections are numbered, so that one may follow
+//!   another over links that reorder. A reply counts its steps down, so that a wrong one does not circulate forever.
 
 use core::convert::Infallible;
 
@@ -31,7 +32,7 @@ pub struct HirschbergSinclair {
     candidacy: Option<Candidacy>,
 }
 
-/// The turn that a candidate is in, and from which sides it has won it.
+/// The current turn of a candidate, and the sides on which it has won the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Candidacy {
     turn: u32,
@@ -39,43 +40,43 @@ struct Candidacy {
     backwards: bool,
 }
 
-/// What processes say to their neighbours.
+/// The messages, sent to neighbours on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Is anybody greater within so many steps this way?
+    /// Asks for a greater process within a number of steps in one direction.
     Probe(Errand),
-    /// Nobody was; this goes back to whom it is about.
+    /// No greater process was found. Returns to the candidate.
     Reply(Errand),
-    /// The election of this number is over; goes onwards.
+    /// The election of this number is over. Travels onwards.
     Elected {
-        /// The election's number.
+        /// The number of the election.
         number: u64,
-        /// The greatest of all.
+        /// The greatest of all identifiers.
         leader: Identifier,
     },
 }
 
-/// What goes out to the horizon, or comes back from it.
+/// The contents of a probe to the horizon, or of the reply that returns from it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Errand {
     number: u64,
     candidate: Identifier,
     turn: u32,
-    /// Steps that are left.
+    /// Number of steps that are left.
     steps: u64,
     direction: Direction,
 }
 
 impl HirschbergSinclair {
-    /// A process of n that stands with this identifier.
+    /// Creates a process among `n` that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         let ring = Ring { id: identifier.process, n };
         Self { ring, participation: Participation::new(identifier), candidacy: None }
     }
 
-    /// How far a turn's probes go; all the way round is far enough.
+    /// The distance that the probes of a turn cover, at most once round the ring.
     fn horizon(&self, turn: u32) -> u64 {
         1_u64.checked_shl(turn).unwrap_or(u64::MAX).min(self.ring.n as u64)
     }
@@ -95,7 +96,7 @@ impl HirschbergSinclair {
         self.probe(0, out);
     }
 
-    /// Enters a turn: probes both ways.
+    /// Enters a turn and sends probes in both directions.
     fn probe(&mut self, turn: u32, out: &mut Effects<Self>) {
         self.candidacy = Some(Candidacy { turn, onwards: false, backwards: false });
         let (number, candidate) = (self.participation.number(), self.participation.identifier());
@@ -117,7 +118,8 @@ impl HirschbergSinclair {
             return self.win(probe.number, out);
         }
         if probe.candidate < self.participation.identifier() {
-            // Held up. Who has not stood yet must, or the smaller one would be the greatest to be found.
+            // The probe stops here. A process that joins now must become a candidate, or no candidate might be
+            // left that can win.
             if joins {
                 self.probe(0, out);
             }
@@ -127,7 +129,7 @@ impl HirschbergSinclair {
         self.pass_on(probe, out);
     }
 
-    /// A greater one's probe goes on, or at the horizon turns into a reply.
+    /// Forwards the probe of a greater candidate. At the horizon it turns the probe into a reply.
     fn pass_on(&self, probe: Errand, out: &mut Effects<Self>) {
         if probe.steps > 1 {
             let to = self.ring.neighbour(probe.direction);
@@ -176,7 +178,7 @@ impl HirschbergSinclair {
         }
     }
 
-    /// The outcome is known; tells whether it was not before.
+    /// Records the outcome of an election. Returns whether it was new.
     fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
         let news = self.participation.note_outcome(number);
         if news && self.participation.adopt_outcome(number) {
@@ -224,7 +226,7 @@ impl CoreMessage for Message {
         }
     }
 
-    /// The way it goes is told by the neighbour from whom it comes.
+    /// Does not count the direction, which the receiver can infer from the neighbour that sent the message.
     fn bytes(&self) -> Option<u64> {
         let contents = match self {
             Self::Probe(_) | Self::Reply(_) => 3 * NUMBER_BYTES + IDENTIFIER_BYTES,
@@ -275,7 +277,7 @@ impl Algorithm for HirschbergSinclair {
         let turns = u64::from(n.next_power_of_two().ilog2());
         let least = 4 * (n.next_power_of_two() - 1) + 3 * n;
         let most = 8 * n * (1 + turns) + n;
-        // The winner needs 2 x 2^k delays for each turn and n for the last; whoever wakes it is n/2 away at most.
+        // The winner needs 2 x 2^k delays for each turn and n for the last. The starter that wakes it is at most n/2 away.
         let wins = 2 * (n.next_power_of_two() - 1) + n;
         Cost::between("4(2^L - 1) + 3n to 8n(1 + L) + n", least, most)
             .with_delays(wins..=wins + 2 * n, 0..=0)

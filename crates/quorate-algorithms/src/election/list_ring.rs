@@ -1,18 +1,19 @@
-//! Ring election with a list of identifiers: a list goes round, everybody adds itself, and when it is back the greatest on
-//! it is announced, round the ring again.
+//! Ring election with a list of identifiers: a list travels round the ring and every process adds itself. When it has
+//! returned, the greatest identifier on it is announced in another lap.
 //!
 //! - **Source**: the ring algorithm of Tanenbaum, "Distributed Systems", as in lecture notes on leader election.
-//! - **Assumes**: a ring in the order of the processes, which all know; links that lose nothing, in any order; a perfect
-//!   detector, which tells who the next operational neighbour is; the crashed stay away.
-//! - **Guarantees**: E1 and E2, whoever crashes at whatever moment, who began the election included.
-//! - **Costs**: 2n messages for each process that begins, however many do: elections are independent. The k-th ELECTION of a
-//!   lap has k identifiers: 17 + 16k bytes, 17n + 8n(n + 1) for the lap, and 41n for COORDINATOR. A leader's crash costs the
-//!   m survivors 2m.
-//! - **Departs from the paper**: what the paper leaves open, a crash during the election. Each process passes on again what it
-//!   has passed on, if the next one crashes before the outcome is known; who has it already lets it drop. A list that
-//!   comes to somebody who is on it has gone round, and whoever that is announces the outcome: who began it, or the first
-//!   one left behind it. Elections are ordered, by number and who began them, and the last one stands, so that two at
-//!   once end the same everywhere. Of all who hear that the leader has crashed, its live predecessor begins the next one.
+//! - **Assumes**: a ring in the order of the processes, which all know; links that lose nothing, in any order; a
+//!   perfect detector, which determines the next operational neighbour; crashed processes do not recover.
+//! - **Guarantees**: E1 and E2, with crashes of any process at any moment, including the starter of the election.
+//! - **Costs**: 2n messages for each starter, because simultaneous elections are independent. The k-th ELECTION of a
+//!   lap has k identifiers: 17 + 16k bytes, 17n + 8n(n + 1) for the lap, and 41n for COORDINATOR. A leader's crash
+//!   costs the m survivors 2m messages.
+//! - **Departs from the paper**: it handles crashes during the election, which the paper leaves open. If the next
+//!   process crashes before the outcome is known, a process resends the messages that it has passed on; receivers drop
+//!   duplicates. A list that reaches a process on it has gone round, and that process announces the outcome: the
+//!   starter, or the first live process behind it. Elections are ordered by number and starter, and the last one
+//!   counts, so that two simultaneous elections end the same everywhere. Of all processes that learn of the leader's
+//!   crash, its live predecessor begins the next election.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -37,13 +38,13 @@ pub struct ListRing {
     crashed: ProcessSet,
     /// The last election that each process is known to have begun.
     laps: BTreeMap<ProcessId, Lap>,
-    /// The last of all outcomes.
+    /// The outcome of the latest election that is over.
     outcome: Option<Outcome>,
-    /// The greatest number of an election so far.
+    /// The greatest election number seen so far.
     latest: u64,
 }
 
-/// An election: a number that its starter had not heard of, and the starter. Later ones are greater.
+/// An election, identified by its starter and a number that was new to the starter. Later elections are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Call {
@@ -51,7 +52,7 @@ pub struct Call {
     starter: ProcessId,
 }
 
-/// How far an election has come here.
+/// The progress of an election at this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lap {
     number: u64,
@@ -60,39 +61,40 @@ struct Lap {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// It has added itself and passed the list on.
+    /// This process has added itself and passed the list on.
     Listed(IdentifierList),
-    /// It has passed on an outcome, announced so many steps behind the starter.
+    /// This process has passed on an outcome that was announced this many steps behind the starter.
     Over(u64),
 }
 
-/// What an election has come to. If the starter crashes, others announce it in its place; who does so later counts.
+/// The outcome of an election. If the starter crashes, another process announces it; the announcer furthest
+/// behind the starter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outcome {
     call: Call,
-    /// How many steps behind the starter the one is who announces it.
+    /// Number of steps from the starter to the announcing process.
     steps: u64,
     leader: Identifier,
 }
 
-/// What processes say to the next one.
+/// The messages, sent to the next operational process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Add yourself.
+    /// Asks the receiver to add itself to the list.
     Election {
-        /// Which election.
+        /// The election that the list belongs to.
         call: Call,
-        /// Who is on the list.
+        /// The identifiers collected so far.
         roll: IdentifierList,
     },
-    /// It is over.
+    /// The election is over, with this outcome.
     Coordinator(Outcome),
 }
 
 impl ListRing {
-    /// A process of n that stands with this identifier.
+    /// Creates a process among `n` that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         Self {
             ring: Ring { id: identifier.process, n },
@@ -104,7 +106,7 @@ impl ListRing {
         }
     }
 
-    /// The next operational neighbour; oneself if there is no other.
+    /// The next operational neighbour, or this process itself if there is no other.
     fn successor(&self) -> ProcessId {
         let mut next = self.ring.next();
         while next != self.ring.id && self.crashed.contains(next) {
@@ -113,12 +115,12 @@ impl ListRing {
         next
     }
 
-    /// How many steps it is from one process to another.
+    /// Number of steps on the ring from one process to another.
     fn steps(&self, from: ProcessId, to: ProcessId) -> u64 {
         ((to.index() + self.ring.n - from.index() % self.ring.n) % self.ring.n) as u64
     }
 
-    /// Lists that have been passed on, of elections later than the last outcome.
+    /// The lists that this process has passed on, of elections later than the last outcome.
     fn open(&self) -> impl Iterator<Item = (Call, &IdentifierList)> {
         let last = self.outcome.map(|outcome| outcome.call);
         self.laps.iter().filter_map(move |(&starter, lap)| {
@@ -139,9 +141,9 @@ impl ListRing {
         self.add_itself(call, &IdentifierList::default(), out);
     }
 
-    /// Adds itself to the list and passes it on.
+    /// Adds this process to the list and passes the list on.
     fn add_itself(&mut self, call: Call, roll: &IdentifierList, out: &mut Effects<Self>) {
-        // An election earlier than the last outcome changes nothing here, but goes its way.
+        // An election earlier than the last outcome changes nothing here, but its list travels on.
         let counts = self.outcome.is_none_or(|last| call > last.call);
         if counts && !self.takes_part() {
             self.own_identifier.freeze();
@@ -154,7 +156,7 @@ impl ListRing {
         self.pass_list(call, roll, out);
     }
 
-    /// To the next one, or back to itself if nobody else is left.
+    /// Passes the list to the next process, or announces the outcome if no other process is left.
     fn pass_list(&mut self, call: Call, roll: IdentifierList, out: &mut Effects<Self>) {
         match self.successor() {
             next if next == self.ring.id => self.announce(call, &roll, out),
@@ -181,7 +183,7 @@ impl ListRing {
         }
     }
 
-    /// The list has gone round: the greatest on it leads.
+    /// Announces the outcome when the list has gone round: the greatest identifier on it leads.
     fn announce(&mut self, call: Call, roll: &IdentifierList, out: &mut Effects<Self>) {
         let up = roll.iter().filter(|found| !self.crashed.contains(found.process));
         let leader = up.max().unwrap_or(self.own_identifier.identifier());
@@ -201,7 +203,7 @@ impl ListRing {
         self.conclude(outcome, out);
     }
 
-    /// An outcome that is new here: passes it on, and takes it for its own unless there is a later one.
+    /// Handles an outcome that is new here: passes it on, and adopts it unless a later one is known.
     fn conclude(&mut self, outcome: Outcome, out: &mut Effects<Self>) {
         let Call { number, starter } = outcome.call;
         self.latest = self.latest.max(number);
@@ -210,7 +212,7 @@ impl ListRing {
         if later {
             self.outcome = Some(outcome);
         }
-        // While a still later one is under way, nothing is decided.
+        // While a later election is in progress, nothing is decided.
         if later && !self.takes_part() {
             self.own_identifier.unfreeze();
             out.output(Output::Elected(outcome.leader));
@@ -219,7 +221,7 @@ impl ListRing {
         self.begin_if_leaderless(out);
     }
 
-    /// If the leader has crashed, the one before it on the ring begins.
+    /// Begins an election if the leader has crashed and this process is its live predecessor on the ring.
     fn begin_if_leaderless(&mut self, out: &mut Effects<Self>) {
         let Some(Outcome { leader, .. }) = self.outcome else { return };
         if !self.crashed.contains(leader.process) || self.takes_part() {
@@ -234,7 +236,7 @@ impl ListRing {
         }
     }
 
-    /// There is another neighbour: whatever may have been lost with the last one is passed on again.
+    /// Resends to a new neighbour everything that may have been lost with the previous one.
     fn pass_again(&mut self, out: &mut Effects<Self>) {
         if let Some(outcome) = self.outcome {
             self.pass_outcome(outcome, out);

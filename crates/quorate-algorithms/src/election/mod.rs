@@ -1,4 +1,4 @@
-//! Election: one leader, the greatest of those that are up.
+//! Election: all processes agree on one leader, the process with the greatest identifier among the live ones.
 
 mod announce_all;
 mod bully;

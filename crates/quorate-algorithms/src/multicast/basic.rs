@@ -1,10 +1,11 @@
-//! Basic multicast: the sender sends to each member, and whoever receives delivers.
+//! Basic multicast: the sender sends to each member, and each receiver delivers.
 //!
 //! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.1 (B-multicast).
 //! - **Assumes**: links that neither lose nor duplicate; any order.
-//! - **Guarantees**: validity and integrity. Not agreement: a sender that crashes in the middle has told some only.
+//! - **Guarantees**: validity and integrity. Not agreement: if a sender crashes during a multicast,
+//!   only some members deliver.
 //! - **Costs**: n - 1 messages, one message delay.
-//! - **Departs from the paper**: the sender delivers its own message at once instead of sending it to itself.
+//! - **Departs from the paper**: the sender delivers its own message immediately instead of sending it to itself.
 
 use core::convert::Infallible;
 
@@ -13,7 +14,7 @@ use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, P
 
 use crate::{Algorithm, Setup, Sound};
 
-/// One process of it.
+/// One process of the basic multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Basic {
     id: ProcessId,
@@ -21,7 +22,7 @@ pub struct Basic {
     last: LastNumber,
 }
 
-/// A message, known by its sender and its number.
+/// A message, identified by its sender and its number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
@@ -29,7 +30,7 @@ pub struct Message {
 }
 
 impl Basic {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self { id, n, last: LastNumber::default() }
     }
@@ -94,7 +95,7 @@ impl Algorithm for Basic {
         let members = setup.to.size(setup.n) as u64;
         let cost = match setup.to {
             Group::All => Cost::exact("n - 1", members - 1),
-            // A sender that is no member sends to one more.
+            // A sender that is not a member sends one more message.
             Group::Only(_) => Cost::between("members - 1", members - 1, members),
         };
         cost.with_delays(1..=1, 0..=0)

@@ -1,14 +1,15 @@
-//! Causal multicast: a message carries what its sender had delivered, and waits until all that has been delivered here.
+//! Causal multicast: a message carries a vector clock of its sender's deliveries, and waits until all of these have
+//! happened at the receiver.
 //!
 //! - **Source**: Birman, Schiper and Stephenson, "Lightweight Causal and Atomic Group Multicast", ACM TOCS 9(3), 1991
 //!   (CBCAST); Coulouris et al., 5th edition, section 15.4.3 (CO-multicast).
-//! - **Assumes**: what the reliable multicast below does: links that lose nothing. Any order of messages on a link.
-//! - **Guarantees**: validity, integrity, agreement, FIFO order and causal order. Not total order: what is concurrent may
-//!   be delivered in different orders.
+//! - **Assumes**: the same as the reliable multicast below: links that lose nothing. Any order of messages on a link.
+//! - **Guarantees**: validity, integrity, agreement, FIFO order and causal order. Not total order: concurrent messages
+//!   may be delivered in different orders.
 //! - **Costs**: n(n - 1) messages, those of the reliable multicast, each with a vector of n numbers; one message delay.
-//! - **Departs from the paper**: a clock for each group of members, so that groups need not be declared; messages to
-//!   different groups are not ordered among each other. Views and their changes are left out: nobody waits for the
-//!   crashed, as whatever somebody live has delivered reaches all.
+//! - **Departs from the paper**: one clock per group of members, so that groups need not be declared; messages to
+//!   different groups are not ordered relative to each other. Views and view changes are left out. They are not needed,
+//!   because a message that one live process has delivered reaches all, so no process waits for a crashed one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -27,18 +28,18 @@ use crate::{Algorithm, Setup, Sound};
 /// Causal order over the reliable multicast.
 pub type Causal = Stack<CausalOrder, Reliable<Past>>;
 
-/// Holds back what has come before its causes.
+/// Holds a message back until its causal predecessors have been delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
     id: ProcessId,
     last: LastNumber,
-    /// How many messages of each sender to each group were delivered; of one's own, how many were sent.
+    /// Number of delivered messages per group and sender. For this process itself, the number of sent messages.
     clocks: BTreeMap<Group, VectorClock>,
-    /// What has come too early, in order of arrival.
+    /// Messages that have arrived too early, in order of arrival.
     held_back: Vec<Output<Past>>,
 }
 
-/// What a message's sender had delivered and sent, the message included.
+/// The numbers of messages that the sender had delivered and sent, including this message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Past {
@@ -46,26 +47,26 @@ pub struct Past {
     clock: VectorClock,
 }
 
-/// What the order wants: from the multicast below, or to tell its user.
+/// Outputs of the order: a command for the multicast below, or a delivery to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CausalOrderOutput {
-    /// Multicast this reliably.
+    /// Multicasts a message reliably.
     Send(Command<Past>),
-    /// This is next.
+    /// Delivers the next message.
     Deliver(Output),
 }
 
 impl CausalOrder {
-    /// That of process `id`.
+    /// Creates the order of process `id`.
     pub fn new(id: ProcessId) -> Self {
         Self { id, last: LastNumber::default(), clocks: BTreeMap::new(), held_back: Vec::new() }
     }
 
-    /// Whether a message is the next of its sender and all that it depends on is here.
+    /// Whether a message is the next of its sender and all messages that it depends on have been delivered.
     fn is_next(&self, Output::Delivered { origin, body, .. }: &Output<Past>) -> bool {
         let none = VectorClock::new();
         let here = self.clocks.get(&body.to).unwrap_or(&none);
-        // Its own are next as soon as they are sent.
+        // A process's own messages can be delivered as soon as they are sent.
         *origin == self.id
             || body.clock.iter().all(|(process, count)| match process == *origin {
                 true => count == here.of(process) + 1,

@@ -1,12 +1,12 @@
-//! FIFO multicast: messages of one sender are numbered, and whoever has one too early holds it back.
+//! FIFO multicast: messages of one sender are numbered, and a receiver holds back a message that arrives too early.
 //!
 //! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.3 (FO-multicast over R-multicast).
-//! - **Assumes**: what the reliable multicast below does: links that lose nothing. Any order of messages on a link.
-//! - **Guarantees**: validity, integrity, agreement and FIFO order. Not causal order: an answer may be delivered before
-//!   the question.
+//! - **Assumes**: the same as the reliable multicast below: links that lose nothing. Any order of messages on a link.
+//! - **Guarantees**: validity, integrity, agreement and FIFO order. Not causal order: an answer may be
+//!   delivered before the question.
 //! - **Costs**: n(n - 1) messages, those of the reliable multicast; one message delay.
-//! - **Departs from the paper**: numbers are counted for each sender and group of members, so that groups need not be
-//!   declared. Messages to different groups are not ordered among each other.
+//! - **Departs from the paper**: numbers are counted per sender and group of members, so that groups need not be
+//!   declared. Messages to different groups are not ordered relative to each other.
 
 use alloc::collections::BTreeMap;
 use core::convert::Infallible;
@@ -24,19 +24,19 @@ use crate::{Algorithm, Setup, Sound};
 /// FIFO order over the reliable multicast.
 pub type Fifo = Stack<FifoOrder, Reliable<Place>>;
 
-/// Puts the messages of each sender in order.
+/// Delivers the messages of each sender in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FifoOrder {
     last: LastNumber,
-    /// How many messages were sent to each group.
+    /// Number of messages sent to each group.
     sent: BTreeMap<Group, u64>,
-    /// How many messages of each sender to each group were delivered.
+    /// Number of messages delivered per sender and group.
     delivered: BTreeMap<(ProcessId, Group), u64>,
-    /// What has come too early.
+    /// Messages that have arrived too early.
     held_back: BTreeMap<(ProcessId, Place), u64>,
 }
 
-/// The place of a message in the order of its sender: the so-manieth to this group.
+/// The position of a message in the order of its sender: its number among the messages to this group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
@@ -44,12 +44,12 @@ pub struct Place {
     number: u64,
 }
 
-/// What the order wants: from the multicast below, or to tell its user.
+/// Outputs of the order: a command for the multicast below, or a delivery to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FifoOrderOutput {
-    /// Multicast this reliably.
+    /// Multicasts a message reliably.
     Send(Command<Place>),
-    /// This is the next.
+    /// Delivers the next message.
     Deliver(Output),
 }
 

@@ -1,4 +1,4 @@
-//! Multicast: processes that deliver messages to all or to some of the others.
+//! Multicast: processes that deliver messages to all processes or to a group of them.
 
 mod basic;
 mod causal;

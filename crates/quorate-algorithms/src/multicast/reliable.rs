@@ -1,13 +1,14 @@
-//! Reliable multicast: whoever receives a message for the first time passes it on to all before it delivers it.
+//! Reliable multicast: a process that receives a message for the first time forwards it to all before it delivers it.
 //!
 //! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.2 (R-multicast over B-multicast).
-//! - **Assumes**: links that lose nothing. Any order, duplicates do no harm. Crashes without return, of anybody and at
-//!   any moment; no detector is needed.
+//! - **Assumes**: links that lose nothing. Any order; duplicates are tolerated. Any process may crash at any moment,
+//!   and crashed processes do not recover; no detector is needed.
 //! - **Guarantees**: validity, integrity and agreement: every live member delivers once, or none does.
-//! - **Costs**: n(n - 1) messages, one message delay. To m members: m(m - 1), or m * m from one who is none of them.
-//! - **Departs from the paper**: nobody sends to itself. The sender delivers its own message once it has sent it to all.
+//! - **Costs**: n(n - 1) messages, one message delay. To m members: m(m - 1), or m * m from a sender that is not a member.
+//! - **Departs from the paper**: no process sends to itself. The sender delivers its own message once it has
+//!   sent it to all.
 //!
-//! A message may have a body, so that layers above can put their order into it: see `fifo` and `causal`.
+//! A message may have a body, in which layers above put their ordering data: see `fifo` and `causal`.
 
 use alloc::collections::BTreeSet;
 use core::convert::Infallible;
@@ -17,28 +18,28 @@ use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, P
 
 use crate::{Algorithm, Setup, Sound};
 
-/// One process of it.
+/// One process of the reliable multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reliable<B = ()> {
     id: ProcessId,
     n: usize,
     last: LastNumber,
-    /// What has been here, by sender and number.
+    /// The messages received so far, by sender and number.
     received: BTreeSet<(ProcessId, u64)>,
     body: core::marker::PhantomData<B>,
 }
 
-/// A message, from its sender or passed on.
+/// A message from its sender, or forwarded by another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
-    /// From its sender.
+    /// Sent by the origin itself.
     Send(Parcel<B>),
-    /// Passed on.
+    /// Forwarded for the origin, which is named.
     Relay(ProcessId, Parcel<B>),
 }
 
-/// A message, its sender apart.
+/// The contents of a message, without its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parcel<B> {
@@ -48,7 +49,7 @@ pub struct Parcel<B> {
 }
 
 impl<B: Body> Reliable<B> {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         let (last, received) = (LastNumber::default(), BTreeSet::new());
         Self { id, n, last, received, body: core::marker::PhantomData }
@@ -61,7 +62,7 @@ impl<B: Body> Reliable<B> {
         let mut others = parcel.to.members(self.n);
         let member = others.remove(self.id);
         let Parcel { id, body, .. } = parcel.clone();
-        // Passed on first: one that crashes on the way has not delivered what only some have.
+        // Forwards before delivering: a process that crashes in between has not delivered a message that only some have.
         if origin == self.id {
             out.multicast(others, Message::Send(parcel));
         } else {
@@ -99,7 +100,7 @@ impl<B: Body> Process for Reliable<B> {
             Message::Relay(origin, parcel) if origin != self.id => {
                 self.receive(origin, parcel, out);
             }
-            // One's own message comes back from everybody.
+            // Every receiver forwards a process's own message back to it.
             Message::Relay(..) => {}
         }
     }
@@ -115,7 +116,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
         }
     }
 
-    /// A liar changes the number.
+    /// A lying process changes the number.
     fn forged(&self, choice: u64) -> Self {
         let lie = |parcel: &Parcel<B>| Parcel { id: choice % 8, ..parcel.clone() };
         match self {
@@ -125,12 +126,12 @@ impl<B: Body> quorate_core::Message for Message<B> {
     }
 }
 
-/// What it costs, and so what an order over it costs.
+/// The cost of the reliable multicast, which is also the cost of an order over it.
 pub(super) fn cost_of_relaying(setup: &Setup) -> Cost {
     let members = setup.to.size(setup.n) as u64;
     match setup.to {
         Group::All => Cost::exact("n(n - 1)", members * (members - 1)),
-        // One who is no member sends to one more.
+        // A sender that is not a member sends one more message.
         Group::Only(_) => {
             Cost::between("m(m - 1) to m*m", members * (members - 1), members * members)
         }

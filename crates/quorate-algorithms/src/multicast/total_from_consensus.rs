@@ -1,15 +1,16 @@
-//! Total order from consensus: messages are spread reliably, and one agreement after the other says which are next.
+//! Total order from consensus: messages are spread reliably, and a sequence of agreements decides which are next.
 //!
 //! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM 43(2), 1996,
 //!   section 7.2: atomic broadcast from consensus.
-//! - **Assumes**: what the two below do: links that lose nothing; fewer than half of the processes crash and stay away; a
-//!   detector that tells of every crash in the end and may suspect anybody else for a while.
-//! - **Guarantees**: validity, integrity, agreement and total order whatever the detector says; deliveries go on once it
-//!   stops suspecting wrongly. Neither FIFO nor causal order.
+//! - **Assumes**: the same as the two layers below: links that lose nothing; fewer than half of the processes crash,
+//!   and crashed processes do not recover; a detector that eventually reports every crash and may suspect other
+//!   processes for a while.
+//! - **Guarantees**: validity, integrity, agreement and total order regardless of the detector; deliveries continue
+//!   once it stops suspecting wrongly. Neither FIFO nor causal order.
 //! - **Costs**: n(n - 1) messages, those of the reliable multicast, and at most one agreement per message, of
-//!   (n + 3)(n - 1) messages if nobody is suspected; five message delays.
-//! - **Departs from the paper**: nowhere. It is `reliable` and copies of `chandra-toueg`'s rotating coordinator side by side,
-//!   and a layer over both.
+//!   (n + 3)(n - 1) messages if no process is suspected; five message delays.
+//! - **Departs from the paper**: nowhere. It consists of `reliable` and instances of `chandra-toueg`'s rotating
+//!   coordinator in parallel, and a layer over both.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -27,13 +28,13 @@ use crate::instances::{Instances, Numbered};
 use crate::parallel::{Parallel, Side};
 use crate::{Algorithm, Setup, Sound};
 
-/// A message, known by its sender and its number.
+/// A message, identified by its sender and its number.
 type MessageId = (ProcessId, u64);
 
 /// The messages to be delivered next, in ascending order.
 type Batch = Vec<MessageId>;
 
-/// What it is made of.
+/// The two layers below, in parallel.
 type LowerLayers = Parallel<Reliable, Instances<Rotating<Batch>>>;
 
 /// Total order over a reliable multicast and agreements.
@@ -43,29 +44,29 @@ pub type TotalFromConsensus = Stack<Batches, LowerLayers>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Batches {
     last: Option<u64>,
-    /// What has been received and not been delivered.
+    /// Messages that have been received and not yet delivered.
     waiting: BTreeSet<MessageId>,
     delivered: BTreeSet<MessageId>,
-    /// The agreement that says what is next, and whether it has proposed something to it.
+    /// The number of the agreement that decides the next batch. `proposed` records whether this process has proposed one.
     next: u64,
     proposed: bool,
-    /// What is agreed and has not been delivered.
+    /// Batches that are agreed and not yet delivered, by agreement.
     agreed: BTreeMap<u64, Batch>,
 }
 
-/// What it wants: from the multicast or the agreements below, or to tell its user.
+/// Outputs of the layer: commands for the multicast or the agreements below, or deliveries to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BatchesOutput {
-    /// Spread this.
+    /// Multicasts a message reliably.
     Send(Command),
-    /// In this agreement, these should be next.
+    /// Proposes a batch to an agreement.
     Propose(Numbered<Batch>),
-    /// This is next.
+    /// Delivers the next message.
     Deliver(Output),
 }
 
 impl Batches {
-    /// Delivers what is agreed as far as it is here, and proposes what should come after it.
+    /// Delivers agreed batches as far as their messages have arrived, then proposes the next batch.
     fn advance(&mut self, out: &mut Effects<Self>) {
         while let Some(batch) = self.agreed.get(&self.next) {
             let here =
@@ -182,7 +183,7 @@ impl Algorithm for TotalFromConsensus {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        // A message that comes just after an agreement has begun waits for the next.
+        // A message that arrives just after an agreement has begun waits for the next agreement.
         Cost::exact("n(n - 1)", n * (n - 1))
             .with_delays(4..=10, 0..=0)
             .without_delays_if_single(setup.n)

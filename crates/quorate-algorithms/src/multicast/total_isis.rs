@@ -1,22 +1,23 @@
-//! Total order by collective agreement on timestamps: everybody proposes a place for a message, and the sender takes the
-//! latest.
+//! Total order by collective agreement on timestamps: every process proposes a timestamp for a message, and the
+//! sender takes the latest.
 //!
-//! - **Source**: Birman and Joseph, "Reliable Communication in the Presence of Failures", ACM TOCS 5(1), 1987 (ABCAST, of
-//!   ISIS); Coulouris et al., 5th edition, section 15.4.3.
-//! - **Assumes**: a perfect detector; crashes without return, of anybody; links that lose nothing. Any order of
-//!   messages, duplicates do no harm.
-//! - **Guarantees**: validity, integrity, agreement and total order, also among the survivors of a sender that crashes in
-//!   the middle. Neither FIFO nor causal order: a later message may be given an earlier place. What only processes have
-//!   delivered that then crash, the others may deliver in another order or not at all.
+//! - **Source**: Birman and Joseph, "Reliable Communication in the Presence of Failures", ACM TOCS 5(1), 1987 (ABCAST,
+//!   of ISIS); Coulouris et al., 5th edition, section 15.4.3.
+//! - **Assumes**: a perfect detector; any process may crash, and crashed processes do not recover; links that lose
+//!   nothing. Any order of messages; duplicates are tolerated.
+//! - **Guarantees**: validity, integrity, agreement and total order, also among the survivors of a sender that crashes
+//!   during a multicast. Neither FIFO nor causal order: a later message may get an earlier timestamp. If all processes
+//!   that have delivered a message crash, the others may deliver it in another order or not at all.
 //! - **Costs**: 3(n - 1) messages; three message delays. For each crash up to 3(n - 1) more.
-//! - **Departs from the paper**: the live process with the smallest number finishes what the crashed have begun, for all
-//!   of their messages at once, and messages are kept for ever, where the paper lets any receiver do it and forgets
-//!   messages that all have. A proposal names its proposer, so that no two messages get the same place.
+//! - **Departs from the paper**: the live process with the smallest number finishes the multicasts of crashed processes,
+//!   for all of their messages together, and messages are kept forever. In the paper any receiver may do so, and messages
+//!   that all have are forgotten. A proposal includes its proposer, so that no two messages get the same timestamp.
 //!
-//! A message waits in the queue at the place that was proposed here until it is AGREED, and what is first and agreed is
-//! delivered. When the sender crashes, the coordinator asks everybody what it has of the crashed (INQUIRE, REPORT). One
-//! who lacks a message reports a floor instead of a place and delivers nothing beyond it. What somebody has as agreed
-//! stays so; else the latest of all places and floors is taken (RESOLVE). What nobody live has is lost for all.
+//! A message waits in the queue at the timestamp that was proposed here until it is AGREED. The first message of the
+//! queue is delivered once it is agreed. When a sender crashes, the coordinator asks all processes for their messages
+//! of the crashed sender (INQUIRE, REPORT). A process that lacks a message reports a floor instead of a timestamp and
+//! delivers nothing beyond the floor. A timestamp that any process has as agreed stays agreed; otherwise the latest of
+//! all timestamps and floors is taken (RESOLVE). A message that no live process has is lost for all.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -30,32 +31,32 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Sound};
 
-/// One process of it.
+/// One process of the ISIS total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TotalIsis<B = ()> {
     id: ProcessId,
     n: usize,
-    /// The latest place that was proposed here or agreed on anywhere.
+    /// The latest timestamp that was proposed here or is known to be agreed.
     latest: LamportClock,
     last: LastNumber,
     crashed: ProcessSet,
-    /// All messages that have been here.
+    /// All messages received so far.
     known: BTreeMap<(ProcessId, u64), KnownMessage<B>>,
-    /// Those that have not been delivered, in the order of their places.
+    /// The undelivered messages, in the order of their timestamps.
     queue: BTreeSet<(Stamp, ProcessId, u64)>,
-    /// Its own messages, until all places are proposed.
+    /// This process's own messages for which proposals are missing.
     collecting: BTreeMap<u64, Collection>,
-    /// The crashed to whom it listens no more, and the floor that it has promised for what it lacks of them.
+    /// Crashed processes whose messages are ignored from now on, and the floor promised for the messages missing here.
     floors: BTreeMap<ProcessId, Stamp>,
-    /// The crashed whose messages are all settled.
+    /// Crashed processes whose messages are all settled.
     resolved: ProcessSet,
-    /// The latest process to have acted as coordinator here. It believes all smaller ones to have crashed.
+    /// The last process that acted as coordinator here. It believes that all processes with smaller numbers have crashed.
     coordinator: ProcessId,
-    /// As coordinator: what it is finding out, about whom.
+    /// As coordinator: the inquiries about crashed processes.
     inquiries: BTreeMap<ProcessId, Inquiry<B>>,
 }
 
-/// What is known of a message here.
+/// The state of a message at this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct KnownMessage<B> {
     place: Stamp,
@@ -63,7 +64,7 @@ struct KnownMessage<B> {
     body: B,
 }
 
-/// The places proposed for a message: whose are missing, and the latest of the others.
+/// The proposals for a message: the processes whose proposal is missing, and the latest of the received ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collection {
     missing: ProcessSet,
@@ -76,11 +77,11 @@ struct Inquiry<B> {
     reports: Vec<Report<B>>,
 }
 
-/// What a process has of a crashed one.
+/// The messages that a process has of a crashed one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report<B> {
-    /// No floor means that all is settled there.
+    /// `None` means that all messages of the crashed process are settled.
     floor: Option<Stamp>,
     messages: Vec<Item<B>>,
 }
@@ -95,26 +96,26 @@ pub struct Item<B> {
     body: B,
 }
 
-/// What processes say.
+/// The messages of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
-    /// A message of mine; propose a place for it.
+    /// A new message of the sender. Asks for a proposed timestamp.
     Send(u64, B),
-    /// For your message, this place.
+    /// Proposes a timestamp for a message of the receiver.
     Proposed(u64, Stamp),
-    /// My message has this place.
+    /// Fixes the timestamp of a message of the sender.
     Agreed(u64, Stamp),
-    /// This process has crashed: what have you of it?
+    /// Asks for all messages of this process, which has crashed.
     Inquire(ProcessId),
-    /// Of this process I have that.
+    /// Reports the messages of this process that the sender has.
     Report(ProcessId, Report<B>),
-    /// These messages of this process are all there will be, and these are their places.
+    /// Fixes the complete set of messages of this process, with their timestamps.
     Resolve(ProcessId, Vec<Item<B>>),
 }
 
 impl<B: Body> TotalIsis<B> {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
             id,
@@ -132,12 +133,12 @@ impl<B: Body> TotalIsis<B> {
         }
     }
 
-    /// A place after all that it knows of.
+    /// A timestamp later than all that this process knows.
     fn propose(&mut self) -> Stamp {
         Stamp { time: self.latest.tick(), process: self.id }
     }
 
-    /// Puts a new message into the queue, at a place of its own.
+    /// Adds a new message to the queue, with a proposed timestamp, and returns the timestamp.
     fn receive(&mut self, origin: ProcessId, id: u64, body: B) -> Stamp {
         let place = self.propose();
         self.known.insert((origin, id), KnownMessage { place, agreed: false, body });
@@ -145,7 +146,7 @@ impl<B: Body> TotalIsis<B> {
         place
     }
 
-    /// Gives a message its place.
+    /// Fixes the timestamp of a message.
     fn settle(&mut self, origin: ProcessId, id: u64, place: Stamp) {
         let Some(message) = self.known.get_mut(&(origin, id)) else { return };
         if message.agreed {
@@ -157,7 +158,8 @@ impl<B: Body> TotalIsis<B> {
         self.latest.merge(place.time);
     }
 
-    /// Delivers what is first and agreed, but nothing that a message of the crashed may yet come before.
+    /// Delivers agreed messages from the front of the queue, up to the lowest floor: a message of a crashed process may
+    /// still get a timestamp beyond that floor.
     fn deliver(&mut self, out: &mut Effects<Self>) {
         let floor = self.floors.values().min().copied();
         while let Some(&(place, origin, id)) = self.queue.first() {
@@ -179,7 +181,7 @@ impl<B: Body> TotalIsis<B> {
         }
     }
 
-    /// Agrees on a place for those of its messages for which everybody has proposed one.
+    /// Fixes the timestamps of this process's messages for which all proposals have arrived.
     fn agree(&mut self, out: &mut Effects<Self>) {
         let complete = |(_, collection): &(&u64, &Collection)| collection.missing.is_empty();
         while let Some((&id, collection)) = self.collecting.iter().find(complete) {
@@ -195,7 +197,7 @@ impl<B: Body> TotalIsis<B> {
         ProcessId::all(self.n).find(|process| !self.crashed.contains(*process)) == Some(self.id)
     }
 
-    /// What it has of a crashed process, to which it listens no more.
+    /// Reports the messages of a crashed process, and stops accepting more of them.
     fn report(&mut self, crashed: ProcessId) -> Report<B> {
         let floor = (!self.resolved.contains(crashed)).then(|| match self.floors.get(&crashed) {
             Some(floor) => *floor,
@@ -217,7 +219,7 @@ impl<B: Body> TotalIsis<B> {
         all.map(item).collect()
     }
 
-    /// As coordinator: finds out about the crashed, or passes on what it knows for good.
+    /// As coordinator: inquires about crashed processes, or passes on the messages of those already settled here.
     fn take_charge(&mut self, out: &mut Effects<Self>) {
         if !self.is_coordinator() {
             return;
@@ -241,7 +243,7 @@ impl<B: Body> TotalIsis<B> {
         self.conclude(out);
     }
 
-    /// Settles the messages of those about whom everybody has reported.
+    /// Settles the messages of crashed processes about which all live processes have reported.
     fn conclude(&mut self, out: &mut Effects<Self>) {
         let mut concluded = Vec::new();
         for (crashed, inquiry) in &self.inquiries {
@@ -273,7 +275,7 @@ impl<B: Body> TotalIsis<B> {
     }
 }
 
-/// The places of a crashed process's messages, from what everybody live has of it.
+/// Determines the timestamps of a crashed process's messages from the reports of all live processes.
 fn places<B: Body>(reports: &[Report<B>]) -> Vec<Item<B>> {
     if let Some(settled) = reports.iter().find(|report| report.floor.is_none()) {
         return settled.messages.clone();
@@ -339,7 +341,7 @@ impl<B: Body> Process for TotalIsis<B> {
                 self.settle(from, id, place);
                 self.deliver(out);
             }
-            // Who has reported to a coordinator must not act on what an earlier one had found.
+            // A process that has reported to a coordinator must not act on the result of an earlier one.
             Message::Inquire(_) | Message::Resolve(..) if from < self.coordinator => {
                 out.ignored("a word of an earlier coordinator");
             }
@@ -417,7 +419,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
         }
     }
 
-    /// A liar changes the place, or the number where there is none.
+    /// A lying process changes the timestamp, or the number if there is no timestamp.
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;
         match self.clone() {

@@ -1,20 +1,22 @@
-//! Total order by Lamport's acknowledgements: messages are delivered in the order of their stamps, each once
-//! everybody has been heard to know of it.
+//! Total order by Lamport's acknowledgements: messages are delivered in the order of their stamps, each as soon as all
+//! processes are known to have it.
 //!
-//! - **Source**: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7), 1978: its queue of
-//!   requests, with messages in their place.
-//! - **Assumes**: links that keep the order of messages and lose none; a perfect detector; crashes without return, of
-//!   anybody.
-//! - **Guarantees**: validity, integrity, agreement, total order, and FIFO and causal order with it: stamps respect both.
+//! - **Source**: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7), 1978: its
+//!   queue of requests, with messages in place of requests.
+//! - **Assumes**: links that keep the order of messages and lose none; a perfect detector; any process may crash, and
+//!   crashed processes do not recover.
+//! - **Guarantees**: validity, integrity, agreement and total order, and also FIFO and causal order,
+//!   because stamps respect both.
 //! - **Costs**: n(n - 1) messages: n - 1 SENDs, and n - 1 ACKs from each of the others; two message delays. For each
-//!   crash, another FLUSHED from everybody to everybody.
-//! - **Departs from the paper**: acknowledgements go to all and name the message, so that they pass it on as a reliable
-//!   multicast does; crashes are borne; messages take the place of requests, and are never released.
+//!   crash, another FLUSHED from every process to every other.
+//! - **Departs from the paper**: acknowledgements go to all processes and contain the message, so that they forward it
+//!   as a reliable multicast does. Crashes are tolerated. Messages take the place of requests and are never released.
 //!
-//! Lamport's rule: the first of the queue is delivered once something later has come from everybody, for then nothing
-//! earlier can come. Of one that has crashed nothing later will come. So whoever is told of a crash stops listening to
-//! the crashed and says FLUSHED to all, after all that it has passed on. One who has heard FLUSHED from everybody live,
-//! for every crash it knows of, knows all that will ever be known of the crashed, and stops waiting for them.
+//! Lamport's rule: the first message of the queue is delivered once something later has arrived from every process,
+//! because then nothing earlier can arrive. Nothing later will arrive from a crashed process. Therefore a process that
+//! learns of a crash stops accepting messages from the crashed process and sends FLUSHED to all, after everything that
+//! it has forwarded. A process that has received FLUSHED from all live processes, for every crash that it knows of, has
+//! every message of the crashed processes that will ever be known, and stops waiting for them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -29,55 +31,55 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Sound};
 
-/// One process of it.
+/// One process of the Lamport total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TotalLamport<B = ()> {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
     last: LastNumber,
-    /// What has not been delivered, by stamp.
+    /// The undelivered messages, by stamp.
     queue: BTreeMap<Stamp, (u64, B)>,
-    /// The stamp of what was delivered last.
+    /// The stamp of the last delivered message.
     delivered: Option<Stamp>,
-    /// The latest time that has come from each.
+    /// The latest time received from each process.
     heard: Vec<u64>,
     crashed: ProcessSet,
-    /// Who has said that it has passed on all it has of each crashed.
+    /// For each crashed process, the processes that have forwarded all of its messages.
     flushed: BTreeMap<ProcessId, BTreeSet<ProcessId>>,
-    /// The crashed of whom all is known.
+    /// Crashed processes of which all messages have arrived.
     closed: ProcessSet,
 }
 
-/// What processes say, always with the time of their clock.
+/// The messages of the protocol. Each carries the logical time of its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
     /// A message, multicast at this time.
     Send {
-        /// When.
+        /// Logical time of the multicast.
         time: u64,
-        /// Its number.
+        /// The number of the message.
         id: u64,
-        /// What it says.
+        /// The contents of the message.
         body: B,
     },
-    /// I know of this message.
+    /// The sender has received this message.
     Ack {
-        /// When I got to know of it.
+        /// Logical time of the acknowledgement.
         time: u64,
-        /// Its stamp, and so its sender.
+        /// The stamp of the message, which includes its sender.
         stamp: Stamp,
-        /// Its number.
+        /// The number of the message.
         id: u64,
-        /// What it says.
+        /// The contents of the message.
         body: B,
     },
-    /// I have passed on all that I have of this process, which has crashed.
+    /// The sender has forwarded all messages that it has of a crashed process.
     Flushed {
-        /// When I was told of the crash.
+        /// Logical time when the sender learned of the crash.
         time: u64,
-        /// Whose.
+        /// The process that has crashed.
         crashed: ProcessId,
     },
 }
@@ -91,7 +93,7 @@ impl<B> Message<B> {
 }
 
 impl<B: Body> TotalLamport<B> {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
             id,
@@ -107,7 +109,7 @@ impl<B: Body> TotalLamport<B> {
         }
     }
 
-    /// Puts a message that is new here into the queue and tells everybody.
+    /// Adds a new message to the queue and acknowledges it to all others.
     fn learn(&mut self, stamp: Stamp, id: u64, body: B, out: &mut Effects<Self>) {
         if self.delivered >= Some(stamp) || self.queue.contains_key(&stamp) {
             return;
@@ -118,7 +120,7 @@ impl<B: Body> TotalLamport<B> {
         out.send_to_others(Message::Ack { time, stamp, id, body });
     }
 
-    /// Whoever says something has nothing earlier to say.
+    /// Records the time of a received message. Links are FIFO, so nothing earlier will arrive from this process.
     fn observe(&mut self, from: ProcessId, time: u64) {
         self.clock.merge(time);
         if let Some(latest) = self.heard.get_mut(from.index()) {
@@ -126,7 +128,7 @@ impl<B: Body> TotalLamport<B> {
         }
     }
 
-    /// Who might still come out with something before this stamp.
+    /// Processes from which a message with an earlier stamp may still arrive.
     fn awaited(&self, stamp: Stamp) -> ProcessSet {
         let may = |process: &ProcessId| {
             let heard = Stamp { time: self.heard[process.index()], process: *process };
@@ -148,7 +150,7 @@ impl<B: Body> TotalLamport<B> {
         }
     }
 
-    /// Closes the books on the crashed, once all live have flushed all of them.
+    /// Stops waiting for the crashed processes, once all live processes have flushed all of them.
     fn close(&mut self) {
         let live = |crashed: &ProcessSet| &ProcessSet::others(self.n, self.id) - crashed;
         let live = live(&self.crashed);
@@ -187,7 +189,7 @@ impl<B: Body> Process for TotalLamport<B> {
 
     fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         if self.crashed.contains(from) {
-            // Logical time goes on all the same.
+            // The logical clock advances even if the message is ignored.
             self.clock.merge(message.time());
             return out.ignored("a word of one who has crashed");
         }
@@ -246,7 +248,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
         Some(self.time())
     }
 
-    /// A liar changes the time.
+    /// A lying process changes the time.
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;
         match self.clone() {

@@ -2,20 +2,22 @@
 //!
 //! - **Source**: Kaashoek and Tanenbaum, "Group Communication in the Amoeba Distributed Operating System", ICDCS 1991
 //!   (the PB method and its recovery); Coulouris et al., 5th edition, section 15.4.3.
-//! - **Assumes**: a perfect detector; crashes without return, of anybody; links that lose nothing. Any order of
-//!   messages, duplicates do no harm.
+//! - **Assumes**: a perfect detector; any process may crash, and crashed processes do not recover; links that lose
+//!   nothing. Any order of messages; duplicates are tolerated.
 //! - **Guarantees**: validity, integrity, agreement and total order, also among the survivors of a crash of the
-//!   sequencer. Neither FIFO nor causal order: messages may overtake each other on the way to the sequencer. What only
-//!   processes have delivered that then crash, the others may deliver in another order or not at all.
-//! - **Costs**: n messages, n - 1 if the sequencer itself sends; two message delays, or one. A take-over: up to 3(n - 1).
-//! - **Departs from the paper**: the messages are kept for ever in place of a history that is cut where all have them. A
-//!   detector tells of crashes in place of probing, and whoever is next in line takes over without an election. In
+//!   sequencer. Neither FIFO nor causal order: messages may overtake each other on the way to the sequencer. If all
+//!   processes that have delivered a message crash, the others may deliver it in another order or not at all.
+//! - **Costs**: n messages, n - 1 if the sequencer itself sends; two message delays, or one. A take-over: up to
+//!   3(n - 1), besides messages that are submitted again.
+//! - **Departs from the paper**: messages are kept forever, where the paper truncates the history once all have them. A
+//!   detector reports crashes instead of probing, and the next process in line takes over without an election. In
 //!   Coulouris' variant the sender sends to all and the sequencer only numbers: 2(n - 1) messages.
 //!
-//! Everybody has a log, which is a beginning of one common sequence. The line of sequencers begins with the server and
-//! goes round by numbers. Whoever finds that all before it in line have crashed asks everybody for its log (TAKE-OVER,
-//! LOG), adopts the longest, and sends to each what it lacks (CATCH-UP). One that has answered listens to no earlier
-//! sequencer any more, and sends again what of its own is in no log.
+//! Every process has a log, which is a prefix of one common sequence. The line of sequencers begins with the server and
+//! continues in the order of process numbers, wrapping around. A process that believes that all sequencers before it in
+//! line have crashed asks all processes for their logs (TAKE-OVER, LOG), adopts the longest, and sends to each process
+//! the entries that it lacks (CATCH-UP). A process that has answered ignores all earlier sequencers from then on, and
+//! submits its own undelivered messages again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -29,7 +31,7 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of it.
+/// One process of the sequencer total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TotalSequencer<B = ()> {
     id: ProcessId,
@@ -37,21 +39,21 @@ pub struct TotalSequencer<B = ()> {
     server: ProcessId,
     crashed: ProcessSet,
     last: LastNumber,
-    /// Whom it follows: the place in the line of sequencers.
+    /// The position in the line of the sequencer that this process follows.
     epoch: usize,
     role: SequencerRole,
-    /// What has been delivered, in order.
+    /// The delivered messages, in order.
     log: Vec<Entry<B>>,
     logged: BTreeSet<(ProcessId, u64)>,
-    /// What its sequencer has numbered out of turn.
+    /// Messages that the sequencer has numbered and that have arrived before their predecessors.
     out_of_order: BTreeMap<u64, Entry<B>>,
-    /// What its user has asked and has not been delivered.
+    /// This process's own messages that have not been delivered.
     own: BTreeMap<u64, B>,
-    /// What it has been asked to number, until it can.
+    /// Messages submitted to this process that it cannot number yet.
     unnumbered: Vec<Entry<B>>,
 }
 
-/// A message in the order of all.
+/// A message in the total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry<B> {
@@ -60,35 +62,35 @@ pub struct Entry<B> {
     body: B,
 }
 
-/// What it does about numbering.
+/// The role of a process in the numbering of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum SequencerRole {
-    /// Leaves it to another.
+    /// Another process numbers the messages.
     Follower,
-    /// Has taken over and waits for the logs of these. How long the logs are that have come.
+    /// Takes over: waits for the logs of the `missing` processes, and knows the lengths of the logs received.
     TakingOver { missing: ProcessSet, lengths: BTreeMap<ProcessId, u64> },
-    /// Numbers.
+    /// This process numbers the messages.
     Sequencer,
 }
 
-/// What processes say.
+/// The messages of the protocol. The first number of all but `Submit` is the epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
-    /// Sender to sequencer: number this message of mine.
+    /// From a sender to the sequencer: asks for a number for this message.
     Submit(u64, B),
-    /// Sequencer of this reign: this message is the so-manieth.
+    /// From the sequencer of this epoch: the message with this number.
     Ordered(usize, u64, Entry<B>),
-    /// I number from now on, and have so many messages in my log. What have you?
+    /// Announces the sender as sequencer of this epoch, with the length of its log, and asks for the receiver's log.
     TakeOver(usize, u64),
-    /// In this reign: so many, and these are the ones that you lack.
+    /// The answer in this epoch: the length of the log, and the entries that the new sequencer lacks.
     Log(usize, u64, Vec<Entry<B>>),
-    /// In this reign: what you lack, from this number on.
+    /// From the sequencer of this epoch: the entries that the receiver lacks, from this number on.
     CatchUp(usize, u64, Vec<Entry<B>>),
 }
 
 impl<B: Body> TotalSequencer<B> {
-    /// Process `id` of n, in a world whose first sequencer is `server`.
+    /// Creates process `id` of `n`. The first sequencer is `server`.
     pub fn new(n: usize, id: ProcessId, server: ProcessId) -> Self {
         Self {
             id,
@@ -106,12 +108,12 @@ impl<B: Body> TotalSequencer<B> {
         }
     }
 
-    /// The process at a place of the line.
+    /// The process at a position in the line of sequencers.
     fn sequencer_at(&self, place: usize) -> ProcessId {
         ProcessId::from_index((self.server.index() + place) % self.n)
     }
 
-    /// How many messages are in the log: the number of the next.
+    /// The length of the log, which is the number of the next message.
     fn next(&self) -> u64 {
         self.log.len() as u64
     }
@@ -121,7 +123,7 @@ impl<B: Body> TotalSequencer<B> {
         self.log.iter().skip(usize::try_from(number).unwrap_or(usize::MAX)).cloned().collect()
     }
 
-    /// Adds to the log and delivers.
+    /// Appends a message to the log and delivers it.
     fn append(&mut self, entry: Entry<B>, out: &mut Effects<Self>) {
         let Entry { origin, id, body } = entry.clone();
         if origin == self.id {
@@ -132,7 +134,7 @@ impl<B: Body> TotalSequencer<B> {
         out.output(Output::Delivered { origin, id, body });
     }
 
-    /// Asks the sequencer to number a message of its own.
+    /// Asks the sequencer to number one of this process's messages.
     fn submit(&mut self, id: u64, body: B, out: &mut Effects<Self>) {
         match self.sequencer_at(self.epoch) {
             sequencer if sequencer == self.id => {
@@ -143,7 +145,7 @@ impl<B: Body> TotalSequencer<B> {
         }
     }
 
-    /// Numbers what it has been asked to, if it is its turn.
+    /// Numbers the submitted messages, if this process is the sequencer.
     fn number(&mut self, out: &mut Effects<Self>) {
         if self.role != SequencerRole::Sequencer {
             return;
@@ -156,7 +158,7 @@ impl<B: Body> TotalSequencer<B> {
         }
     }
 
-    /// What a sequencer says from this number on: what comes in turn is delivered.
+    /// Accepts numbered messages from this number on, and delivers the ones in sequence.
     fn follow(&mut self, number: u64, entries: Vec<Entry<B>>, out: &mut Effects<Self>) {
         for (place, entry) in entries.into_iter().enumerate() {
             let number = number.saturating_add(place as u64);
@@ -169,7 +171,7 @@ impl<B: Body> TotalSequencer<B> {
         }
     }
 
-    /// Takes over, if everybody before it in line has crashed.
+    /// Takes over if all sequencers before this process in line have crashed.
     fn step_up(&mut self, out: &mut Effects<Self>) {
         let live = |place: &usize| !self.crashed.contains(self.sequencer_at(*place));
         let Some(first) = (self.epoch..self.n).find(live) else { return };
@@ -182,7 +184,7 @@ impl<B: Body> TotalSequencer<B> {
         }
     }
 
-    /// From now on only this sequencer counts, and what an earlier one has said out of turn does not.
+    /// Follows only the sequencer of this epoch, and discards messages of earlier ones that are out of sequence.
     fn begin_epoch(&mut self, epoch: usize) {
         self.epoch = epoch;
         self.out_of_order.clear();
@@ -212,14 +214,14 @@ impl<B: Body> TotalSequencer<B> {
         };
         if missing.remove(from) {
             lengths.insert(from, length);
-            // All logs are beginnings of one sequence, so whatever is beyond one's own comes in turn.
+            // All logs are prefixes of one sequence, so the entries beyond this process's log continue it.
             let begin = length.saturating_sub(tail.len() as u64);
             self.follow(begin, tail, out);
             self.finish_gathering(out);
         }
     }
 
-    /// Once everybody live has sent its log: sends to each what it lacks, and begins to number.
+    /// Once all live processes have sent their logs: sends to each the entries that it lacks, and begins to number.
     fn finish_gathering(&mut self, out: &mut Effects<Self>) {
         let SequencerRole::TakingOver { missing, lengths } = &self.role else { return };
         if !missing.is_empty() {
@@ -325,7 +327,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
         }
     }
 
-    /// A liar changes the number.
+    /// A lying process changes the number.
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;
         match self.clone() {
@@ -371,7 +373,7 @@ impl Algorithm for TotalSequencer {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        // A single process has nobody to send to.
+        // A single process sends no messages.
         let most = if n == 1 { 0 } else { n };
         Cost::between("n - 1 to n", n - 1, most).with_delays(1..=2, 0..=0)
     }

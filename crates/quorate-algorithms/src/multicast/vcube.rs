@@ -1,22 +1,24 @@
-//! VCube multicast: a message goes down a spanning tree that is built on demand and mended when a relay crashes.
+//! VCube multicast: a message travels down a spanning tree that is built on demand and repaired when a relay crashes.
 //!
 //! - **Source**: Rodrigues, Arantes and Duarte, "An Autonomic Implementation of Reliable Broadcast Based on Dynamic
 //!   Spanning Trees", EDCC 2014.
-//! - **Assumes**: a perfect detector; crashes without return; links that lose nothing. Any order, duplicates do no harm.
+//! - **Assumes**: a perfect detector; crashed processes do not recover; links that lose nothing. Any
+//!   order; duplicates are tolerated.
 //! - **Guarantees**: validity, integrity and agreement: every live member delivers once, or none does.
-//! - **Costs**: n - 1 TREE messages without failures (to a group, one for each member but the sender) and as many
-//!   ACKs; a message delay for each of at most log2 n levels.
-//! - **Departs from the paper**: groups, whose members alone relay. What a cluster has acknowledged is remembered, so
-//!   that a mended tree does not send again where all have it. One that receives the message of a crashed sender
-//!   covers only what its parent will not.
+//! - **Costs**: n - 1 TREE messages without failures (to a group, one for each member but the sender) and as many ACKs;
+//!   a message delay for each of at most log2 n levels.
+//! - **Departs from the paper**: there are groups, and only their members relay. Acknowledged clusters are remembered,
+//!   so that a repaired tree does not send again into clusters where all members have the message. A process that
+//!   receives the message of a crashed sender covers all of its clusters, but acknowledges to its parent as soon as
+//!   those below its cluster of the parent are done.
 //!
-//! Who has the message covers clusters: for each, it sends TREE to the first live member and awaits ACK, which says
-//! that the whole cluster has it. The sender covers all of its clusters; one that is told by j covers those below its
-//! cluster of j, and answers when they are done. If the awaited member crashes, the next one is told. If the sender
-//! crashes, everybody who has its last message covers all clusters.
+//! A process that has the message covers clusters: for each, it sends TREE to the first live member and awaits ACK, which
+//! confirms that the whole cluster has the message. The sender covers all of its clusters. A process that receives TREE
+//! from j covers the clusters below its cluster of j, and sends ACK when they are done. If the awaited member crashes, TREE
+//! goes to the next one. If the sender crashes, every process that has its last message covers all clusters.
 //!
-//! A sender begins its next message when the last is everywhere. So only the last of each sender can be incomplete,
-//! and only that one is remembered; an older one that comes again is acknowledged at once.
+//! A sender begins its next message when the last one is everywhere. So only the last message of each sender can be
+//! incomplete, and only this message is remembered. If an older one arrives again, it is acknowledged immediately.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec;
@@ -31,59 +33,59 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of it.
+/// One process of the VCube multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VcubeMulticast {
     id: ProcessId,
     vcube: VCube,
     crashed: ProcessSet,
-    /// The last message of each sender that has passed here.
+    /// The last message of each sender that this process has received.
     relays: BTreeMap<ProcessId, Relay>,
-    /// What the user has asked since, in order.
+    /// Messages of the user that wait for the current one to complete, in order.
     waiting: VecDeque<(u64, Group)>,
     last: LastNumber,
 }
 
-/// A message on its way through this process.
+/// A message that this process relays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Relay {
     id: u64,
     to: Group,
-    /// What is known of each cluster, from the smallest.
+    /// The progress of each cluster, from the smallest.
     clusters: Vec<Progress>,
-    /// Who wants to know when the clusters below its own are done.
+    /// Processes that await ACK for the clusters below their own.
     pending_acks: BTreeSet<ProcessId>,
 }
 
-/// What is known of a cluster.
+/// The progress of a message in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// Somebody else's business so far.
+    /// This process does not cover the cluster so far.
     Open,
-    /// Told, and awaited.
+    /// This process has sent TREE to this member and awaits its ACK.
     Awaiting(ProcessId),
     /// Every live member has the message.
     Done,
 }
 
-/// What processes say.
+/// The messages of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// A message of `origin`; pass it on.
+    /// A message of `origin` that the receiver has to relay.
     Tree {
-        /// Who multicast it.
+        /// The process that multicast the message.
         origin: ProcessId,
-        /// Its number.
+        /// The number of the message.
         id: u64,
-        /// For whom it is.
+        /// The members that receive the message.
         to: Group,
     },
-    /// All whom you left to me have it.
+    /// All members that were left to the sender of this ACK have the message.
     Ack {
-        /// Who multicast it.
+        /// The process that multicast the message.
         origin: ProcessId,
-        /// Its number.
+        /// The number of the message.
         id: u64,
     },
 }
@@ -94,14 +96,14 @@ impl Relay {
         Self { id, to, clusters, pending_acks: BTreeSet::new() }
     }
 
-    /// Whether the first so many clusters are done.
+    /// Whether the smallest `clusters` clusters are done.
     fn is_done(&self, clusters: u32) -> bool {
         self.clusters.iter().take(clusters as usize).all(|cluster| *cluster == Progress::Done)
     }
 }
 
 impl VcubeMulticast {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
             id,
@@ -117,7 +119,7 @@ impl VcubeMulticast {
         self.relays.get(&self.id).is_some_and(|own| !own.is_done(self.vcube.dimension()))
     }
 
-    /// Begins what the user has asked, as far as earlier messages are everywhere.
+    /// Begins the waiting messages of the user, each once the previous one is everywhere.
     fn advance(&mut self, out: &mut Effects<Self>) {
         while !self.is_sending() {
             let Some((id, to)) = self.waiting.pop_front() else { return };
@@ -127,13 +129,13 @@ impl VcubeMulticast {
         }
     }
 
-    /// Delivers a message that is new here and keeps it in place of the sender's last.
+    /// Delivers a new message and stores it in place of the sender's last one.
     fn receive(&mut self, origin: ProcessId, id: u64, to: Group, out: &mut Effects<Self>) {
         if to.contains(self.id) {
             out.output(Output::Delivered { origin, id, body: () });
         }
         let new = Relay::new(id, to, self.vcube.dimension());
-        // The sender knew that the old one is everywhere, so whoever still wants to know of it may.
+        // The sender knew that the old message is everywhere, so all outstanding ACKs for it can be sent.
         if let Some(old) = self.relays.insert(origin, new) {
             old.pending_acks
                 .into_iter()
@@ -179,7 +181,7 @@ impl VcubeMulticast {
         self.advance(out);
     }
 
-    /// Sends the message into each of these clusters where nobody has been told.
+    /// Sends the message into those of these clusters that are still open.
     fn cover(
         &mut self,
         origin: ProcessId,
@@ -204,7 +206,7 @@ impl VcubeMulticast {
         }
     }
 
-    /// Tells those who wait for what is done by now.
+    /// Sends the outstanding ACKs for clusters that are done.
     fn settle(&mut self, origin: ProcessId, out: &mut Effects<Self>) {
         let Some(relay) = self.relays.get_mut(&origin) else { return };
         for parent in core::mem::take(&mut relay.pending_acks) {
@@ -294,7 +296,7 @@ impl quorate_core::Message for Message {
         }
     }
 
-    /// A liar changes the number.
+    /// A lying process changes the number.
     fn forged(&self, choice: u64) -> Self {
         match self.clone() {
             Self::Tree { origin, to, .. } => Self::Tree { origin, id: choice % 8, to },
@@ -336,7 +338,7 @@ impl Algorithm for VcubeMulticast {
         let levels = u64::from(VCube::new(setup.n).dimension());
         let cost = match setup.to {
             Group::All => Cost::exact("2(n - 1)", 2 * (members - 1)),
-            // A sender that is no member sends to one more.
+            // A sender that is not a member sends one more message, and receives one more ACK.
             Group::Only(_) => Cost::between("2(members - 1)", 2 * (members - 1), 2 * members),
         };
         cost.with_delays(1..=levels.max(1), 0..=0)

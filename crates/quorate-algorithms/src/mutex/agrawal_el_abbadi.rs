@@ -1,16 +1,16 @@
-//! Agrawal and El Abbadi's mutual exclusion: votes along a path of a tree, round failed processes.
+//! Agrawal and El Abbadi's mutual exclusion: votes along a path of a tree, around failed processes.
 //!
-//! - **Source**: Agrawal and El Abbadi, "An Efficient and Fault-Tolerant Solution for Distributed Mutual
-//!   Exclusion", ACM TOCS 9(1), 1991.
-//! - **Assumes**: fixed membership and a fixed coterie; links that neither lose nor duplicate, in any order; a
-//!   perfect detector; the crashed stay away.
-//! - **Guarantees**: ME1; ME2 as long as a quorum is alive, and where none is left the process says so and
+//! - **Source**: Agrawal and El Abbadi, "An Efficient and Fault-Tolerant Solution for Distributed Mutual Exclusion",
+//!   ACM TOCS 9(1), 1991.
+//! - **Assumes**: fixed membership and a fixed coterie; links that neither lose nor duplicate, in any order; a perfect
+//!   detector; crashed processes never recover.
+//! - **Guarantees**: ME1; ME2 while a quorum is alive. If no quorum is alive, the process reports this and
 //!   gives up. Not ME3.
-//! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals; two more for each vote that is
-//!   asked back. Two message delays into a free section, two from the holder to its successor.
-//! - **Departs from the paper**: messages name the request they are about, and a vote for a request that is over is
-//!   given back, for on links that reorder its end may overtake it. A candidate whose quorum loses a
-//!   member keeps the votes it has and asks whoever is new; it releases all it has asked.
+//! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention; two more for each vote
+//!   that a voter asks back. Two message delays into a free section, two from the holder to its successor.
+//! - **Departs from the paper**: messages name the request they are about. A vote for a request that has ended is given
+//!   back, because on links that reorder messages the end of a request may overtake it. A candidate whose quorum loses
+//!   a member keeps the votes it has and asks the new members. It releases all voters that it has asked.
 
 use core::convert::Infallible;
 
@@ -42,36 +42,36 @@ enum Phase {
     Inside { mine: Stamp, asked: ProcessSet },
 }
 
-/// What a candidate knows.
+/// The state of a candidate while it collects votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Campaign {
     mine: Stamp,
     quorum: ProcessSet,
-    /// Everyone who was ever asked for this entry.
+    /// All voters that were ever asked for this entry.
     asked: ProcessSet,
     votes: ProcessSet,
-    /// Inquiries that overtook the votes they are about.
+    /// Voters whose inquiry overtook the vote that it is about.
     inquiries: ProcessSet,
 }
 
-/// What processes say: always about the request with this time.
+/// A message of the algorithm. It names the request that it is about by its time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Candidate: I want in.
+    /// A candidate requests the vote.
     Request(u64),
-    /// Voter: my vote is yours.
+    /// A voter gives its vote to the candidate.
     Reply(u64),
-    /// Voter: may I have my vote back?
+    /// A voter asks for its vote back.
     Inquire(u64),
-    /// Candidate: have your vote back, for now.
+    /// A candidate returns the vote but keeps its request.
     Yield(u64),
-    /// Candidate: I have left, or given up.
+    /// A candidate has left the section or has given up.
     Relinquish(u64),
 }
 
 impl AgrawalElAbbadi {
-    /// Process `id` over a coterie, the paper's being the tree.
+    /// Creates process `id` over a coterie. The paper's coterie is the tree.
     pub fn new(id: ProcessId, coterie: AnyCoterie) -> Self {
         let (clock, ballot) = (LamportClock::default(), Ballot::default());
         Self { id, coterie, crashed: ProcessSet::new(), clock, ballot, phase: Phase::Outside }
@@ -85,7 +85,8 @@ impl AgrawalElAbbadi {
         self.choose_quorum(out);
     }
 
-    /// Takes a quorum of those believed alive and asks whoever has not been asked; gives up if there is none.
+    /// Chooses a quorum of processes believed alive and asks the members that were not asked yet. Gives up
+    /// if no quorum exists.
     fn choose_quorum(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(campaign) = &mut self.phase else { return };
         let time = campaign.mine.time;
@@ -121,7 +122,7 @@ impl AgrawalElAbbadi {
         out.multicast(asked, Message::Relinquish(time));
     }
 
-    /// The campaign that a voter's message is about, if it is the present one.
+    /// The campaign to which a voter's message refers, if it is the present one.
     fn campaign(&mut self, time: u64) -> Option<&mut Campaign> {
         match &mut self.phase {
             Phase::Waiting(campaign) if campaign.mine.time == time => Some(campaign),
@@ -131,8 +132,8 @@ impl AgrawalElAbbadi {
 
     fn on_reply(&mut self, from: ProcessId, time: u64, out: &mut Effects<Self>) {
         let Some(campaign) = self.campaign(time) else {
-            // Inside, all who were asked hear of it on leaving. Otherwise they have heard already, perhaps before the
-            // request that this answers.
+            // While inside, the voters that were asked receive RELINQUISH on leaving. Otherwise RELINQUISH was sent
+            // before, and it may have overtaken the request that this vote answers.
             if !matches!(&self.phase, Phase::Inside { mine, .. } if mine.time == time) {
                 out.send(from, Message::Relinquish(time));
             }
@@ -157,7 +158,7 @@ impl AgrawalElAbbadi {
     }
 }
 
-/// A voter here tells nobody that it failed: every candidate gives a vote back when asked, unless inside.
+/// Voters do not send FAILED in this algorithm: a candidate returns a vote whenever it is asked, unless it is inside.
 fn reply_sender(out: &mut Effects<AgrawalElAbbadi>) -> impl FnMut(BallotReply<Stamp>) + '_ {
     |answer| match answer {
         BallotReply::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
@@ -215,7 +216,7 @@ impl Process for AgrawalElAbbadi {
             }
             Belief::Alive(process) => {
                 self.crashed.remove(process);
-                // It may have forgotten that it was asked.
+                // The process may have forgotten that it was asked.
                 if let Phase::Waiting(campaign) = &mut self.phase {
                     campaign.asked.remove(process);
                 }

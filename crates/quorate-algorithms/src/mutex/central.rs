@@ -1,19 +1,19 @@
-//! Central server mutual exclusion: one process hands out the only permission.
+//! Central server mutual exclusion: one process grants the only permission.
 //!
-//! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and
-//!   Design", 5th edition, section 15.2.
-//! - **Assumes**: the server does not crash; links that neither lose nor duplicate, in any order; a
-//!   perfect detector for crashed clients, who stay away.
-//! - **Guarantees**: ME1 and ME2. Not ME3: requests are served in the order in which they reach the
-//!   server, which need not be the order in which they happened.
-//! - **Costs**: 3 messages per entry (the server's own, to itself, included); two message delays into
-//!   a free section, two from the holder to its successor. With direct hand-over up to 4 messages, and one
-//!   message delay from the holder to its successor where the server could name it in time.
-//! - **Departs from the paper**: on request, the server tells the holder who is next, and the holder hands the
-//!   permission over directly; permissions are then numbered, so that a late message is recognised. The
-//!   permission of a client that crashes inside is regenerated when the detector tells the server, and requests
-//!   still under way from the crashed are not queued. A client believed crashed is not listened to, so a wrong
-//!   suspicion costs the suspected its entry.
+//! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and Design",
+//!   5th edition, section 15.2.
+//! - **Assumes**: the server does not crash; links that neither lose nor duplicate, in any order; a perfect detector
+//!   for crashed clients, which never recover.
+//! - **Guarantees**: ME1 and ME2. Not ME3: requests are served in the order in which they reach the server, which need
+//!   not be the order in which they happened.
+//! - **Costs**: 3 messages per entry, including those of the server to itself; two message delays into a free section,
+//!   two from the holder to its successor. With direct hand-over up to 4 messages, and one message delay from the
+//!   holder to its successor if the server could name it in time.
+//! - **Departs from the paper**: on request, the server names the next client to the holder, and the holder hands the
+//!   permission over directly. Permissions are then numbered, so that late messages are recognised. When the detector
+//!   reports that a client has crashed inside, the server regenerates its permission. Requests of crashed clients that
+//!   are still in transit are not queued. The server ignores clients believed crashed, so a wrong suspicion costs the
+//!   suspected client its entry.
 
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
@@ -26,17 +26,17 @@ use quorate_core::{
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process: a client, and the server too if it is the one.
+/// One process of the algorithm. Every process is a client, and one of them is also the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     id: ProcessId,
     server: ProcessId,
-    /// Whether the permission goes from client to client where it can.
+    /// Whether clients hand the permission over directly if possible.
     hand_over: bool,
     phase: Phase,
-    /// The latest permission it has had.
+    /// The latest permission of this client.
     latest: u64,
-    /// To whom to hand which permission over.
+    /// A permission, and the client to which it must be handed over.
     next: Option<(u64, ProcessId)>,
     server_state: ServerState,
 }
@@ -48,40 +48,40 @@ enum Phase {
     Inside,
 }
 
-/// What the server keeps; empty at everyone else.
+/// The state of the server. It stays empty at all other processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct ServerState {
-    /// Who has which permission.
+    /// The present holder and its permission.
     holder: Option<(ProcessId, u64)>,
-    /// The permissions given so far, those handed over included.
+    /// Number of permissions granted so far, including those handed over.
     given: u64,
-    /// Whether the holder has been told that the first of the queue is next.
+    /// Whether the server has named the first client of the queue to the holder.
     named: bool,
     queue: VecDeque<ProcessId>,
     crashed: ProcessSet,
 }
 
-/// What clients and server say. Permissions are numbered where they are handed over.
+/// A message between clients and server. Permissions are numbered only with direct hand-over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Client: I want in.
+    /// A client requests the permission.
     Request,
-    /// Server, or the client that has left: you have the permission.
+    /// The server, or a client that has left, grants the permission.
     Grant(u64),
-    /// Client: I have left, and have handed the permission over if that is said.
+    /// A client has left, and may have handed the permission over.
     Release {
-        /// Which permission it had.
+        /// The permission that the client had.
         permission: u64,
-        /// Whether the next one has it already.
+        /// Whether the client has handed the permission over to the next client.
         handed_over: bool,
     },
-    /// Server: when you leave, hand this permission over to that client.
+    /// The server names the client to which the holder must hand this permission over when it leaves.
     Next(u64, ProcessId),
 }
 
 impl Central {
-    /// Process `id`, served by `server`.
+    /// Creates process `id`, which is served by `server`.
     pub fn new(id: ProcessId, server: ProcessId) -> Self {
         let (phase, server_state) = (Phase::Outside, ServerState::default());
         Self { id, server, hand_over: false, phase, latest: 0, next: None, server_state }
@@ -107,7 +107,7 @@ impl Central {
         }
     }
 
-    /// Tells the holder who is next, if that is wanted and somebody is.
+    /// Names the next client to the holder, if hand-over is enabled and a client waits.
     fn name_next(&mut self, out: &mut Effects<Self>) {
         let server_state = &mut self.server_state;
         let (Some((holder, permission)), Some(&next)) =
@@ -140,7 +140,7 @@ impl Central {
         handed: bool,
         out: &mut Effects<Self>,
     ) {
-        // Whoever was handed the permission may be heard before the one who handed it over.
+        // The release of the successor may arrive before the release of the client that handed the permission over to it.
         let is_next = |server_state: &ServerState| {
             server_state.named
                 && server_state.queue.front() == Some(&from)
@@ -162,7 +162,7 @@ impl Central {
         }
     }
 
-    /// The named client has the permission now.
+    /// Records that the named client now has the permission.
     fn hand_on(&mut self) {
         let server_state = &mut self.server_state;
         server_state.given += 1;
@@ -189,7 +189,7 @@ impl Central {
         let permission = self.latest;
         let next = self.next.take().filter(|(named, _)| *named == permission);
         if let Some((_, next)) = next {
-            // The number came in a message, which may be a lie.
+            // The number came in a message, which may be forged.
             out.send(next, Message::Grant(permission.saturating_add(1)));
         }
         out.send(self.server, Message::Release { permission, handed_over: next.is_some() });
@@ -240,7 +240,8 @@ impl Process for Central {
         match belief {
             Belief::Crashed(client) => {
                 self.server_state.crashed.insert(client);
-                // One that has been named stays first until the holder has left: it may have been handed the permission.
+                // A client that has been named stays first until the holder has left, because it may
+                // have received the permission.
                 let first = self.server_state.queue.front().copied();
                 let named = first.filter(|_| self.server_state.named);
                 self.server_state
@@ -256,7 +257,7 @@ impl Process for Central {
         }
     }
 
-    /// Clients are alike: they are served in the order of their requests, whoever they are.
+    /// All clients are equivalent: the server serves them in the order of their requests.
     fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
         let ServerState { holder, given, named, queue, crashed } = &self.server_state;
         Some(Self {
@@ -339,7 +340,7 @@ impl Algorithm for Central {
     }
 
     fn cost(setup: &Setup) -> Cost {
-        // Between the server and itself a message takes no time, so its own entries are quicker.
+        // A message of the server to itself takes no time, so its own entries are faster.
         let cost = match setup.hand_over {
             true => Cost::between("3 to 4", 3, 4),
             false => Cost::exact("3", 3),

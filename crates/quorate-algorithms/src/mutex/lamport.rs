@@ -1,14 +1,13 @@
-//! Lamport's mutual exclusion: everyone keeps the same queue, ordered by stamps.
+//! Lamport's mutual exclusion: every process keeps the same queue, ordered by stamps.
 //!
-//! - **Source**: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7),
-//!   1978.
+//! - **Source**: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7), 1978.
 //! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate and keep
 //!   the order of messages.
 //! - **Guarantees**: ME1, ME2 if holders leave, ME3: entries in the order of stamps.
-//! - **Costs**: 3(n - 1) messages per entry; two message delays into a free section, one from the holder to
-//!   its successor.
-//! - **Departs from the paper**: whoever has not yet spoken since our request is kept as a set, in place of
-//!   the time last heard from each; a reply always comes after the request, so the two say the same.
+//! - **Costs**: 3(n - 1) messages per entry; two message delays into a free section, one from the holder to its successor.
+//! - **Departs from the paper**: a set holds the processes from which no message later than the own request has
+//!   arrived. It replaces the time of the last message of each process. A reply is always later than the request, so
+//!   the two are equivalent.
 
 use alloc::collections::BTreeSet;
 use core::convert::Infallible;
@@ -34,7 +33,7 @@ pub struct Lamport {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Outside,
-    /// `silent` have said nothing later than `mine` yet.
+    /// No message later than `mine` has arrived from the processes in `silent`.
     Waiting {
         mine: Stamp,
         silent: ProcessSet,
@@ -44,20 +43,20 @@ enum Phase {
     },
 }
 
-/// What processes say, always with the time of their clock.
+/// A message of the algorithm, with the time of the sender's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in, since this time.
+    /// Requests entry, since this time.
     Request(u64),
-    /// I have put you into my queue.
+    /// Confirms that the sender has queued the request.
     Reply(u64),
-    /// I have left; take me out of your queue.
+    /// Reports that the sender has left and that its request can be removed from the queue.
     Release(u64),
 }
 
 impl Lamport {
-    /// Process `id` of n.
+    /// Creates process `id` of n processes.
     pub fn new(n: usize, id: ProcessId) -> Self {
         let (clock, queue) = (LamportClock::default(), BTreeSet::new());
         Self { id, n, clock, queue, phase: Phase::Outside }
@@ -85,7 +84,7 @@ impl Lamport {
         }
     }
 
-    /// Whatever is later than our request shows that its sender has no earlier one under way.
+    /// A message that is later than the own request proves that its sender has no earlier request in transit.
     fn observe(&mut self, from: ProcessId, time: u64) {
         self.clock.witness(time);
         if let Phase::Waiting { mine, silent } = &mut self.phase

@@ -1,18 +1,19 @@
-//! Named locks by votes that are leases, with the session as the candidate: locks outlive the nodes that gave them.
+//! Named locks by votes that are leases, with the session as the candidate: locks outlive the nodes that granted them.
 //!
-//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985, with
-//!   leases as in Gray and Cheriton, "Leases", SOSP 1989, and fencing tokens. The rules for tokens, attempts, spare votes and
-//!   restarts are our own; `docs/locks.md` argues for each.
-//! - **Assumes**: a fixed set of voters and a coterie over them; clocks that gain or lose no more than the terms say. Links may
-//!   lose, duplicate, delay and reorder. Voters may crash and restart with their vote file, or having forgotten; at most a
-//!   minority forgets at once without a durable mark. Clients may crash, pause and ask through several candidates.
-//! - **Guarantees**: at most one client is valid inside a lock at any time (ME1), every later holder has a greater token, and
-//!   every live client that waits enters in the end while a quorum of voters can be reached (ME2).
-//! - **Costs**: with a quorum of K, 3K messages and one round trip per entry where the voters' numbers agree, 5K and two round
-//!   trips where they do not; two message delays from a holder to the next. A beat and its echo per voter each third of a ttl.
-//! - **Departs from the paper**: a vote lapses with its session; a candidate that is asked for a vote gives it back unless its
-//!   client may be inside, so that FAILED is not needed. A holder of more than a beat interval takes spare votes, so that it
-//!   outlives any minority of voters.
+//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985,
+//!   with leases as in Gray and Cheriton, "Leases", SOSP 1989, and fencing tokens. The rules for tokens, attempts,
+//!   spare votes and restarts are our own; `docs/locks.md` justifies each of them.
+//! - **Assumes**: a fixed set of voters and a coterie over them; clocks whose drift is within the terms. Links may
+//!   lose, duplicate, delay and reorder. Voters may crash and restart with their vote file, or after they have
+//!   forgotten their votes; at most a minority forgets at the same time without a durable mark. Clients may crash,
+//!   pause and use several candidates.
+//! - **Guarantees**: at most one client is valid inside a lock at any time (ME1), every later holder has a greater
+//!   token, and every live client that waits eventually enters while a quorum of voters is reachable (ME2).
+//! - **Costs**: with a quorum of K, 3K messages and one round trip per entry if the voters' numbers agree, 5K and two round
+//!   trips if they do not; two message delays from a holder to the next. A beat and its echo per voter each third of a ttl.
+//! - **Departs from the paper**: a vote lapses with its session. A candidate that is asked for a vote gives it back
+//!   unless its client may be inside, so FAILED is not needed. A holder that is inside for more than a beat interval
+//!   collects spare votes, so that it outlives any minority of voters.
 //!
 //! In the catalogue ([`LeasedQuorum`]) there is one lock, every process is a client, and the last three processes vote.
 //!

@@ -1,17 +1,16 @@
-//! Maekawa's mutual exclusion by voting, with Sanders' correction: the votes of one's quorum are enough.
+//! Maekawa's mutual exclusion by voting, with Sanders' correction: a process enters with the votes of its quorum.
 //!
-//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2),
-//!   1985; corrected by Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM
-//!   TOCS 5(3), 1987.
-//! - **Assumes**: fixed membership and a fixed coterie; no process crashes; links that neither lose nor
-//!   duplicate. Any order: every message names the request it is about.
-//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3, though textbooks say that queueing in happened-before order
-//!   gives it: a process whose request happened later may have all its votes before the earlier request has reached
-//!   a voter they share. With equal delays on all links that cannot happen, and ME3 holds.
-//! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals; up to 6K with them. Two message
-//!   delays into a free section, two from the holder to its successor.
-//! - **Departs from the paper**: votes, inquiries and failures carry the stamp of the request they are about,
-//!   so that what crosses a release on the way is recognised; and every message carries its sender's clock, or
+//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985;
+//!   corrected by Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM TOCS 5(3), 1987.
+//! - **Assumes**: fixed membership and a fixed coterie; no process crashes; links that neither lose nor duplicate. Any
+//!   order: every message names the request it is about.
+//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3, although textbooks claim that queueing in happened-before
+//!   order gives it: a process whose request happened later may have all its votes before the earlier request has
+//!   reached a voter they share. With equal delays on all links that cannot happen, and ME3 holds.
+//! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention; up to 6K with
+//!   contention. Two message delays into a free section, two from the holder to its successor.
+//! - **Departs from the paper**: votes, inquiries and failures carry the stamp of the request they are about, so that a
+//!   message that crosses a release in transit is recognised. Every message carries its sender's clock; otherwise
 //!   stamps would not follow the happened-before order.
 
 use core::convert::Infallible;
@@ -43,49 +42,49 @@ enum Phase {
     Inside(Stamp),
 }
 
-/// What a candidate knows.
+/// The state of a candidate while it collects votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Campaign {
     mine: Stamp,
     votes: ProcessSet,
-    /// Voters who prefer another.
+    /// Voters that prefer another request.
     failed: ProcessSet,
-    /// Voters who want their vote back, and have not got it yet.
+    /// Voters that want their vote back and have not received it yet.
     inquiries: ProcessSet,
 }
 
-/// What processes say about a request.
+/// A message of the algorithm about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
-    /// What.
+    /// The kind of the message.
     pub what: MessageKind,
-    /// The time of the request it is about.
+    /// The time of the request that the message is about.
     pub request: u64,
-    /// What the sender's clock shows.
+    /// The present time of the sender's clock.
     pub clock: u64,
 }
 
-/// The kinds of message.
+/// The kinds of messages of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum MessageKind {
-    /// Candidate: I want in.
+    /// A candidate requests the vote.
     Request,
-    /// Voter: my vote is yours.
+    /// A voter gives its vote to the candidate.
     Reply,
-    /// Candidate: I have left.
+    /// A candidate has left the section.
     Release,
-    /// Voter: may I have my vote back?
+    /// A voter asks for its vote back.
     Inquire,
-    /// Voter: another is better than you.
+    /// A voter reports that it prefers another request.
     Failed,
-    /// Candidate: have your vote back, for now.
+    /// A candidate returns the vote but keeps its request.
     Yield,
 }
 
 impl Maekawa {
-    /// Process `id`, whose quorum is the coterie's for it.
+    /// Creates process `id`, which uses the quorum that the coterie assigns to it.
     pub fn new(id: ProcessId, coterie: &impl Coterie) -> Self {
         let quorum =
             coterie.quorum(id, &ProcessSet::new()).expect("without failures there is a quorum");
@@ -110,7 +109,7 @@ impl Maekawa {
         out.multicast(to, Message { what, request, clock: self.clock.time() });
     }
 
-    /// The campaign that a voter's message is about, if it is the present one.
+    /// The campaign to which a voter's message refers, if it is the present one.
     fn campaign(&mut self, time: u64) -> Option<&mut Campaign> {
         match &mut self.phase {
             Phase::Waiting(campaign) if campaign.mine.time == time => Some(campaign),
@@ -157,7 +156,8 @@ impl Maekawa {
         }
     }
 
-    /// One who cannot win for now gives back what is asked for; one who may still win keeps it.
+    /// A candidate that cannot win for now returns the votes that are asked back. A candidate that may
+    /// still win keeps them.
     fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(campaign) = &mut self.phase else { return };
         if campaign.failed.is_empty() {

@@ -1,13 +1,13 @@
 //! Maekawa's mutual exclusion as first printed in textbooks: a specimen that deadlocks.
 //!
-//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2),
-//!   1985, in the form that Coulouris et al. give (section 15.2): request, reply, release and nothing else.
+//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985, in
+//!   the form that Coulouris et al. give (section 15.2): request, reply, release and nothing else.
 //! - **Assumes**: fixed membership and a fixed coterie; no process crashes; reliable links.
-//! - **Guarantees**: ME1. It claims ME2 and breaks it: a vote once given is kept, so three processes that vote
-//!   for themselves first wait for each other for ever.
-//! - **Costs**: 3K messages for a quorum of K, oneself included.
-//! - **Departs from the paper**: the paper itself has inquiries and failures, which textbooks leave out and
-//!   which Sanders had to mend; the module `maekawa` has them.
+//! - **Guarantees**: ME1. It claims ME2 and violates it: a voter keeps its vote once given, so three processes that
+//!   vote for themselves first wait for each other forever.
+//! - **Costs**: 3K messages for a quorum of K, including the process itself.
+//! - **Departs from the paper**: the paper itself has inquiries and failures, which textbooks leave out and which
+//!   Sanders had to correct; the module `maekawa` has them.
 
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
@@ -37,20 +37,20 @@ enum Phase {
     Inside,
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in.
+    /// A candidate requests the vote.
     Request,
-    /// My vote is yours.
+    /// A voter gives its vote to the candidate.
     Reply,
-    /// I have left.
+    /// A candidate has left the section.
     Release,
 }
 
 impl MaekawaOriginal {
-    /// Process `id`, whose quorum is the coterie's for it.
+    /// Creates process `id`, which uses the quorum that the coterie assigns to it.
     pub fn new(id: ProcessId, coterie: &impl Coterie) -> Self {
         let quorum =
             coterie.quorum(id, &ProcessSet::new()).expect("without failures there is a quorum");

@@ -1,4 +1,4 @@
-//! Mutual exclusion: one process inside at a time, by messages alone.
+//! Mutual exclusion: at most one process is inside at a time, by messages alone.
 
 mod agrawal_el_abbadi;
 mod central;

@@ -1,23 +1,25 @@
-//! Mutual exclusion by votes of a quorum that changes with failures: the monograph's algorithm, made to exclude.
+//! Mutual exclusion by votes of a quorum that changes with failures: the monograph's algorithm, corrected
+//! so that it excludes.
 //!
 //! - **Source**: Lopes' monograph on a fault-tolerant quorum mutex over the VCube (Quadro 4.1), with quorums by
-//!   Rodrigues; corrected by Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM
-//!   TOCS 5(3), 1987, and by acknowledged failures, which are our own. The proof is in `docs/quorum-mutex.md`.
-//! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a
-//!   perfect detector. Over view-dependent systems the crashed stay away; over fixed coteries they may come back
-//!   if they remember that they were away.
-//! - **Guarantees**: ME1. ME2 with up to n - 1 crashes over view-dependent systems, and over fixed coteries as long
-//!   as a quorum is alive; where none is, the process says so and gives up. Not ME3.
-//! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals or failures; up to 6K with rivals.
-//!   A crash costs up to n - 1 acknowledgements of each process, over view-dependent systems only; over the VCube
-//!   diagnosis none, since they ride on its answers and take up to log2 n rounds. Two message delays into a free
-//!   section, two from the holder to its successor.
-//! - **Departs from the paper**: (1) whoever is not the best waiting request is told FAILED, also a displaced
-//!   head: as printed, it deadlocks. (2) Over view-dependent systems crashes are acknowledged to everyone, outside
-//!   the section only, and a quorum counts only with the votes of more than half of those outside the crashes that
-//!   everyone has acknowledged: as printed, it lets two in. (3) A request carries an attempt, fresh after each
-//!   CANCEL to that voter, and every answer echoes it. (4) A process that comes back asks everyone to be welcomed
-//!   before it votes. (5) On request it never sends CANCEL and keeps the votes until it leaves.
+//!   Rodrigues; corrected by Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM TOCS
+//!   5(3), 1987, and by acknowledged failures, which are our own. The proof is in `docs/quorum-mutex.md`.
+//! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a perfect
+//!   detector. Over view-dependent systems crashed processes never recover. Over fixed coteries they may recover if
+//!   they remember that they were down.
+//! - **Guarantees**: ME1. ME2 with up to n - 1 crashes over view-dependent systems, and over fixed coteries while a
+//!   quorum is alive. If no quorum is alive, the process reports this and gives up. Not ME3.
+//! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention or failures; up to 6K
+//!   with contention. A crash costs up to n - 1 acknowledgements of each process, over view-dependent systems only.
+//!   Over the VCube diagnosis it costs none, because they piggyback on its answers and take up to log2 n rounds. Two
+//!   message delays into a free section, two from the holder to its successor.
+//! - **Departs from the paper**: (1) A voter sends FAILED to every request that is not the best waiting one, including
+//!   a displaced head. As printed, the algorithm deadlocks. (2) Over view-dependent systems processes acknowledge
+//!   crashes to all others, only while outside the section. A quorum counts only with the votes of more than half of
+//!   the processes outside the crashes that all have acknowledged. As printed, the algorithm lets two processes in. (3)
+//!   A request carries an attempt, fresh after each CANCEL to that voter, and every answer echoes it. (4) A process
+//!   that recovers asks all others for a welcome before it votes. (5) On request it never sends CANCEL and keeps the
+//!   votes until it leaves.
 
 mod piggyback;
 
@@ -44,41 +46,41 @@ use crate::{Algorithm, Setup, Sound};
 /// One process of the algorithm.
 pub type Quorum = QuorumVoting<Attempts>;
 
-/// What the algorithm and its broken variants differ in.
+/// The difference between the algorithm and its broken variants.
 pub trait AttemptRule: Clone + Eq + Hash + Debug + Send + Sync {
-    /// What the algorithm with this rule says of itself.
+    /// The profile of the algorithm with this rule.
     const PROFILE: Profile;
 
-    /// Whether a request that was cancelled is asked again under a new number.
+    /// Whether a cancelled request is sent again under a new attempt number.
     const FRESH_ATTEMPTS: bool;
 
-    /// The quorum system to use where this one is asked for.
+    /// The quorum system to use instead of the requested one.
     fn system(requested: &AnySystem) -> AnySystem {
         requested.clone()
     }
 }
 
-/// The rule that keeps the algorithm safe.
+/// The rule that keeps the algorithm safe: attempts are fresh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempts;
 
-/// A process that enters with the votes of its quorum. `O` is what it puts out: what a mutex tells its user, or [`piggyback::PiggybackOutput`]
-/// if the layer below takes its acknowledgements to the others.
+/// A process that enters with the votes of its quorum. `O` is its output: [`Output`] of a mutex, or
+/// [`piggyback::PiggybackOutput`] if the layer below transports its acknowledgements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuorumVoting<R, O = Output> {
     id: ProcessId,
     basis: Basis,
-    /// Whether votes that are no longer needed are given back before leaving.
+    /// Whether votes that are no longer needed are returned before leaving.
     cancels: bool,
     crashed: ProcessSet,
     clock: LamportClock,
     ballot: Ballot<AttemptClaim>,
     phase: Phase,
-    /// After coming back: whose welcome is still missing.
+    /// After a recovery: the processes whose welcome is still missing.
     awaiting_welcome: ProcessSet,
-    /// Who is to be welcomed once we have left.
+    /// The processes to welcome after leaving the section.
     welcomes_owed: ProcessSet,
-    /// Came back where nobody may: takes part in nothing any more.
+    /// Set if the process has recovered although the basis does not allow it. It then takes no further part.
     retired: bool,
     rule: PhantomData<(R, O)>,
 }
@@ -90,34 +92,34 @@ enum Phase {
     Inside(SentRequest),
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Candidate: I want in.
+    /// A candidate requests the vote.
     Request(Ticket),
-    /// Voter: my vote is yours.
+    /// A voter gives its vote to the candidate.
     Reply(Ticket),
-    /// Candidate: I have left.
+    /// A candidate has left the section.
     Release(Ticket),
-    /// Voter: may I have my vote back?
+    /// A voter asks for its vote back.
     Inquire(Ticket),
-    /// Voter: another is better than you.
+    /// A voter reports that it prefers another request.
     Failed(Ticket),
-    /// Candidate: have your vote back, for now.
+    /// A candidate returns the vote but keeps its request.
     Yield(Ticket),
-    /// Candidate: I no longer need your vote.
+    /// A candidate no longer needs the vote.
     Cancel(Ticket),
-    /// I have dropped all votes of these crashed processes, and am outside.
+    /// The sender has dropped all votes of these crashed processes and is outside the section.
     Acknowledge(ProcessSet),
-    /// I was away and have come back.
+    /// The sender has recovered from a crash.
     Rejoin,
-    /// I make no use of any vote of yours from before.
+    /// The sender does not use any earlier vote of the recipient.
     Welcome,
 }
 
 impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
-    /// Process `id` over a quorum system; one that never cancels keeps all votes until it leaves.
+    /// Creates process `id` over a quorum system. A process that never cancels keeps all votes until it leaves.
     pub fn new(id: ProcessId, system: &AnySystem, clock: LamportClock, cancels: bool) -> Self {
         let none = ProcessSet::new;
         let (basis, ballot) = (Basis::new(system), Ballot::default());
@@ -146,8 +148,8 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         self.reconsider(out);
     }
 
-    /// Takes the quorum of the present view: asks whoever is new, cancels at whoever has left, gives up if there is
-    /// none, and enters if it is complete.
+    /// Adopts the quorum of the present view: asks new members, cancels at removed members, gives up if no quorum
+    /// exists, and enters if the quorum is complete.
     fn reconsider(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(candidacy) = &mut self.phase else { return };
         let Some(quorum) = self.basis.quorum(self.id, &self.crashed) else {
@@ -183,7 +185,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
     #[inline]
     fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(candidacy) = &mut self.phase else { return };
-        // Most of the time nobody wants a vote back.
+        // In most cases no voter wants its vote back.
         if candidacy.inquiries.is_empty() {
             return;
         }
@@ -202,8 +204,8 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         }
     }
 
-    /// Tells everyone still alive which crashes it has taken note of, if that is news and it is outside: with messages
-    /// of its own, unless the layer below takes it along.
+    /// Acknowledges the crashes that this process knows to all live processes, if there are new ones and it is outside.
+    /// It sends messages of its own, unless the layer below piggybacks the acknowledgement.
     fn acknowledge(&mut self, out: &mut Effects<Self>) {
         if matches!(self.phase, Phase::Inside(_)) {
             return;
@@ -222,7 +224,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         }
     }
 
-    /// The candidacy that a voter's message is about, if it is the present one.
+    /// The candidacy to which a voter's message refers, if it is the present one.
     fn candidacy(&mut self, from: ProcessId, ticket: Ticket) -> Option<&mut Candidacy> {
         match &mut self.phase {
             Phase::Waiting(candidacy)
@@ -272,7 +274,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         }
     }
 
-    /// A process has come back and has forgotten whom it voted for: its votes of before are worth nothing.
+    /// Handles a process that has recovered and has forgotten for which request it voted. Its earlier votes are void.
     fn on_rejoin(&mut self, from: ProcessId, out: &mut Effects<Self>) {
         if let Basis::Agreed { .. } = self.basis {
             return out.ignored("a process that comes back where nobody may");
@@ -299,7 +301,8 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         if !self.awaiting_welcome.remove(from) {
             return;
         }
-        // What it asked before it knew that we were away, it asks again if it still wants it.
+        // Requests that the process sent before it knew of this recovery are dropped. It sends them again if
+        // it still needs them.
         self.ballot.forget(from, reply_sender(out));
         if self.awaiting_welcome.is_empty() {
             self.ballot.open(reply_sender(out));
@@ -325,7 +328,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
     }
 }
 
-/// Says something about a request to each of these voters.
+/// Sends a message about a request to each of these voters, with the ticket that the voter knows.
 fn send_to_voters<R: AttemptRule, O: VotingOutput>(
     request: &SentRequest,
     voters: &ProcessSet,
@@ -424,7 +427,7 @@ impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
             }
             return;
         }
-        // What it believed of others may be out of date; its detector tells it anew.
+        // The beliefs about other processes may be out of date. The detector reports them again.
         self.crashed.clear();
         self.ballot = Ballot::closed();
         self.awaiting_welcome = ProcessSet::others(self.basis.processes(), self.id);
@@ -542,7 +545,7 @@ impl<R: AttemptRule> Algorithm for QuorumVoting<R> {
         let (least, most) = quorums.fold((usize::MAX, 0), |(least, most), quorum| {
             (least.min(quorum.len()), most.max(quorum.len()))
         });
-        // Whoever has no quorum at all pays nothing.
+        // A process without any quorum has no cost.
         let (least, most) = (least.min(most) as u64, most as u64);
         Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
     }

@@ -1,15 +1,16 @@
 //! The quorum mutex over the VCube as it was published: a specimen that hangs and lets two processes in.
 //!
 //! - **Source**: Lopes' monograph on a fault-tolerant quorum mutex over the VCube, Quadro 4.1.
-//! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a
-//!   perfect detector; the crashed stay away.
-//! - **Guarantees**: it claims ME1 and ME2 and breaks both. ME2: a request that outranks the holder of a vote but not
-//!   every other waiting one is told nothing, so it keeps what votes it has and never yields; Sanders found the same
-//!   in Maekawa's algorithm. ME1: quorums of different views need not meet, so who has heard of crashes may enter
-//!   beside one who entered before them.
-//! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals.
-//! - **Departs from the paper**: it says nothing of requests and votes under way from the crashed, which we ignore, nor
-//!   of what to do where no quorum is left: the process cancels its request and says so.
+//! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a perfect
+//!   detector; crashed processes never recover.
+//! - **Guarantees**: it claims ME1 and ME2 and violates both. ME2: a request that outranks the holder of a vote but not
+//!   every other waiting one receives no answer, so it keeps its votes and never yields; Sanders found the same in
+//!   Maekawa's algorithm. ME1: quorums of different views need not intersect, so a process that knows of crashes may
+//!   enter while another process is inside that entered before them.
+//! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention.
+//! - **Departs from the paper**: the paper does not mention requests and votes of crashed processes that are still in
+//!   transit, which we ignore. Nor does it mention the case that no quorum is left: the process then cancels its
+//!   request and reports this.
 
 use alloc::collections::BTreeSet;
 use core::convert::Infallible;
@@ -30,9 +31,9 @@ pub struct QuorumPublished {
     system: AnySystem,
     crashed: ProcessSet,
     clock: LamportClock,
-    /// Whose request has blocked this process.
+    /// The request that holds the permission of this process.
     blocked_by: Option<Stamp>,
-    /// Whether that one has been asked to yield. The printed figures come out only if it is asked once.
+    /// Whether the holder was asked to yield. The printed figures can be reproduced only if it is asked once.
     inquired: bool,
     queue: BTreeSet<Stamp>,
     phase: Phase,
@@ -42,45 +43,45 @@ pub struct QuorumPublished {
 enum Phase {
     Outside,
     Waiting(Request),
-    /// Inside, with the processes it has blocked.
+    /// Inside, with the processes that have given their permission.
     Inside(ProcessSet),
 }
 
-/// What a requester knows.
+/// The state of a requester while it waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Request {
     time: u64,
     members: ProcessSet,
-    /// Those who have answered REPLY.
+    /// Members that have answered REPLY.
     locked: ProcessSet,
-    /// Whether anybody has answered FAILED.
+    /// Whether any member has answered FAILED.
     failed: bool,
-    /// Those whose INQUIRE has not been answered yet.
+    /// Members whose INQUIRE has not been answered yet.
     inquiries: ProcessSet,
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in, since this time of my clock.
+    /// Requests entry, since this time of the sender's clock.
     Request(u64),
-    /// You have my permission.
+    /// Gives permission to the requester.
     Reply,
-    /// I have left.
+    /// Reports that the sender has left.
     Release,
-    /// May I have my permission back?
+    /// Asks for the permission back.
     Inquire,
-    /// I cannot give you my permission.
+    /// Reports that the sender cannot give its permission.
     Failed,
-    /// Have your permission back.
+    /// Returns the permission of the recipient.
     Yield,
-    /// My quorum has changed, and you are no longer in it.
+    /// Reports that the sender's quorum has changed and no longer includes the recipient.
     Cancel,
 }
 
 impl QuorumPublished {
-    /// Process `id` over a quorum system.
+    /// Creates process `id` over a quorum system.
     pub fn new(id: ProcessId, system: AnySystem, clock: LamportClock) -> Self {
         let (crashed, queue, phase) = (ProcessSet::new(), BTreeSet::new(), Phase::Outside);
         Self { id, system, crashed, clock, blocked_by: None, inquired: false, queue, phase }
@@ -94,7 +95,7 @@ impl QuorumPublished {
         self.renew_quorum(out);
     }
 
-    /// Takes the quorum of those believed alive: REQUEST to who is new in it, CANCEL to who is no longer.
+    /// Adopts the quorum of the processes believed alive. Sends REQUEST to new members and CANCEL to former members.
     fn renew_quorum(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(request) = &mut self.phase else { return };
         let quorum = self.system.quorum(self.id, &self.crashed);
@@ -158,7 +159,7 @@ impl QuorumPublished {
         }
     }
 
-    /// Steps 7 and 8: who has failed anywhere gives back what it is asked for.
+    /// Steps 7 and 8: a process that has received FAILED from any member returns the permissions that are asked back.
     fn answer_inquiries(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(request) = &mut self.phase else { return };
         if !request.failed {
@@ -180,9 +181,9 @@ impl QuorumPublished {
         self.reply_to_first(out);
     }
 
-    /// Whatever the process had or wanted here is over.
+    /// Removes the request of the process, whether it holds the permission or waits.
     fn strike(&mut self, process: ProcessId, out: &mut Effects<Self>) {
-        // A process has one request at most, which has the vote or waits.
+        // A process has at most one request, which either has the vote or waits.
         if self.blocked_by.is_some_and(|holder| holder.process == process) {
             self.reply_to_first(out);
         } else {

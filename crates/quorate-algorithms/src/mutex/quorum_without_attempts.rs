@@ -1,13 +1,14 @@
 //! The quorum mutex without attempt numbers: a specimen that lets two processes in.
 //!
 //! - **Source**: our own `quorum` without one of its rules.
-//! - **Assumes**: as `quorum` does over view-dependent systems.
-//! - **Guarantees**: claims ME1 and ME2 and breaks ME1: a vote that was under way when its request was cancelled is
-//!   taken for an answer to the request that is sent to the same voter later.
-//! - **Costs**: as `quorum`.
-//! - **Departs from the paper**: from `quorum` in that a request keeps its number after a CANCEL, and in that
-//!   `majority` means majorities of the live: those of all never give up a live voter, and nothing is ever cancelled.
-//!   Chance hardly ever finds the run in which the number matters; the scenarios were found by exhaustive search.
+//! - **Assumes**: the same as `quorum` over view-dependent systems.
+//! - **Guarantees**: claims ME1 and ME2 and violates ME1: a vote that was in transit when its request was cancelled is
+//!   mistaken for an answer to the request that is sent to the same voter later.
+//! - **Costs**: the same as `quorum`.
+//! - **Departs from the paper**: it differs from `quorum` in two points. A request keeps its number after a CANCEL, and
+//!   `majority` means majorities of the live processes: majorities of all processes never drop a live voter, so nothing
+//!   would ever be cancelled. Random runs hardly ever reach the case in which the number matters; the scenarios were
+//!   found by exhaustive search.
 
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, LiveMajority, QuorumSystem};
 use quorate_core::{Profile, Property, Specimen};
@@ -17,7 +18,7 @@ use super::quorum::{AttemptRule, Attempts, QuorumVoting};
 /// One process of the specimen.
 pub type QuorumWithoutAttempts = QuorumVoting<SameAttempt>;
 
-/// The broken rule: a request is the same request however often it is cancelled.
+/// The broken rule: a request keeps its attempt number however often it is cancelled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SameAttempt;
 

@@ -1,12 +1,12 @@
-//! Raymond's mutual exclusion: the privilege moves along a tree, towards whoever asked through it.
+//! Raymond's mutual exclusion: the privilege moves along a tree, towards the neighbour that requested it.
 //!
 //! - **Source**: Raymond, "A Tree-Based Algorithm for Distributed Mutual Exclusion", ACM TOCS 7(1), 1989.
-//! - **Assumes**: fixed membership and spanning tree; no process crashes; links that neither lose nor
-//!   duplicate. Any order: section 4 of the paper shows that overtaking does no harm.
+//! - **Assumes**: fixed membership and spanning tree; no process crashes; links that neither lose nor duplicate. Any
+//!   order: section 4 of the paper shows that overtaking does no harm.
 //! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: a queue holds neighbours, not requests.
-//! - **Costs**: at most twice the longest path of the tree. At light load twice the distance to the privilege, which
-//!   is about four on a star and grows with n on other trees; about four on any tree when everyone always asks.
-//!   Delays grow with the distance likewise.
+//! - **Costs**: at most twice the longest path of the tree. At light load twice the distance to the privilege, which is
+//!   about four on a star and grows with n on other trees; about four on any tree when every process always requests.
+//!   Delays grow with the distance in the same way.
 //! - **Departs from the paper**: nothing of substance.
 
 use alloc::collections::VecDeque;
@@ -24,11 +24,11 @@ use crate::{Algorithm, Setup, Sound};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raymond {
     id: ProcessId,
-    /// Where the privilege is: here, or in the direction of this neighbour.
+    /// The location of the privilege: this process, or the neighbour in its direction.
     holder: ProcessId,
-    /// Neighbours, and oneself, for whom the privilege is wanted, in order of asking.
+    /// The neighbours, and the process itself, that have requested the privilege, in the order of their requests.
     queue: VecDeque<ProcessId>,
-    /// Whether the holder has been asked already.
+    /// Whether a request to the holder is outstanding.
     asked: bool,
     phase: Phase,
 }
@@ -40,18 +40,19 @@ enum Phase {
     Inside,
 }
 
-/// What neighbours say.
+/// A message between neighbours in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Somebody on my side wants in.
+    /// Requests the privilege for a process on the sender's side of the tree.
     Request,
-    /// The privilege is yours.
+    /// Passes the privilege to the recipient.
     Privilege,
 }
 
 impl Raymond {
-    /// Process `id`, in whose direction towards the privilege lies `holder` (itself if it starts with it).
+    /// Creates process `id`. `holder` is its neighbour towards the privilege, or `id` itself if it
+    /// starts with the privilege.
     pub fn new(id: ProcessId, holder: ProcessId) -> Self {
         Self { id, holder, queue: VecDeque::new(), asked: false, phase: Phase::Outside }
     }

@@ -1,14 +1,12 @@
-//! Ricart-Agrawala mutual exclusion: ask everyone, enter once everyone has agreed.
+//! Ricart-Agrawala mutual exclusion: a process asks all others and enters once all have agreed.
 //!
-//! - **Source**: Ricart and Agrawala, "An Optimal Algorithm for Mutual Exclusion in Computer
-//!   Networks", CACM 24(1), 1981.
+//! - **Source**: Ricart and Agrawala, "An Optimal Algorithm for Mutual Exclusion in Computer Networks", CACM 24(1), 1981.
 //! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate. Any order.
 //! - **Guarantees**: ME1, ME2 if holders leave, ME3: entries in the order of stamps.
-//! - **Costs**: 2(n - 1) messages per entry; two message delays into a free section, one from the
-//!   holder to its successor.
-//! - **Departs from the paper**: sets of processes replace its flag array and reply counter. A reply
-//!   carries the replier's clock: on links that reorder, a reply may overtake an earlier request, and
-//!   without its time the next request would get a stamp that denies what it happened after (ME3).
+//! - **Costs**: 2(n - 1) messages per entry; two message delays into a free section, one from the holder to its successor.
+//! - **Departs from the paper**: sets of processes replace its flag array and reply counter. A reply carries the
+//!   replier's clock: on links that reorder messages, a reply may overtake an earlier request. Without that time the
+//!   next request would get a stamp that contradicts the happened-before order (ME3).
 
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -27,27 +25,27 @@ use crate::{Algorithm, Setup, Sound};
 /// One process of the algorithm.
 pub type RicartAgrawala = AskEveryone<ByStamp>;
 
-/// Who goes first of two that want in: what the algorithm and its broken variants differ in.
+/// The rule by which one of two requests goes first. The algorithm and its broken variants differ in it.
 pub trait PriorityRule: Clone + Eq + Hash + Debug + Send + Sync {
-    /// What the algorithm with this rule says of itself.
+    /// The profile of the algorithm with this rule.
     const PROFILE: Profile;
 
-    /// Whether `mine` goes before `theirs`.
+    /// Returns `true` if `mine` goes before `theirs`.
     fn goes_first(mine: Stamp, theirs: Stamp) -> bool;
 }
 
-/// The paper's rule: whose request has the smaller stamp.
+/// The paper's rule: the request with the smaller stamp goes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByStamp;
 
-/// A process that asks everyone and defers its answer while it goes first by the rule.
+/// A process that asks all others. It defers its reply to a request that its own request precedes by the rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AskEveryone<R> {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
     phase: Phase,
-    /// Those who wait for our answer until we have left.
+    /// Processes whose reply is deferred until this process has left.
     deferred: ProcessSet,
     rule: PhantomData<R>,
 }
@@ -59,18 +57,18 @@ enum Phase {
     Inside,
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in, since this time of my clock.
+    /// Requests entry, since this time of the sender's clock.
     Request(u64),
-    /// As far as I am concerned, go in. With the time of my clock.
+    /// Permits the recipient to enter, with the time of the sender's clock.
     Reply(u64),
 }
 
 impl<R: PriorityRule> AskEveryone<R> {
-    /// Process `id` of n.
+    /// Creates process `id` of n processes.
     pub fn new(n: usize, id: ProcessId) -> Self {
         let (clock, deferred) = (LamportClock::default(), ProcessSet::new());
         Self { id, n, clock, phase: Phase::Outside, deferred, rule: PhantomData }
@@ -90,7 +88,7 @@ impl<R: PriorityRule> AskEveryone<R> {
         }
     }
 
-    /// Whether we are to go in before the process with this stamp.
+    /// Returns `true` if this process goes before the request with this stamp.
     fn precedes(&self, theirs: Stamp) -> bool {
         match &self.phase {
             Phase::Outside => false,

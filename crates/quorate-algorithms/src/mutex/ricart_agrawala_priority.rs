@@ -2,8 +2,8 @@
 //!
 //! - **Source**: course notes on coordination and consensus (2023/24), which warn of the idea and show the run.
 //! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate.
-//! - **Guarantees**: claims ME1 to ME3 and breaks ME1: a process that has asked agrees to a later request of
-//!   higher priority, although the other has agreed to its own before and does not remember it.
+//! - **Guarantees**: claims ME1 to ME3 and violates ME1: a waiting process agrees to a later request of higher
+//!   priority, although the other process has agreed to its request before and does not remember it.
 //! - **Costs**: 2(n - 1) messages per entry.
 //! - **Departs from the paper**: in the rule alone. The greater identifier goes first.
 
@@ -14,7 +14,7 @@ use super::ricart_agrawala::{AskEveryone, PriorityRule};
 /// One process of the specimen.
 pub type RicartAgrawalaPriority = AskEveryone<ByPriority>;
 
-/// The broken rule: whose identifier is greater.
+/// The broken rule: the request of the process with the greater identifier goes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByPriority;
 

@@ -1,15 +1,15 @@
-//! Singhal's dynamic information structure: ask only those who may want in.
+//! Singhal's dynamic information structure: a process asks only those processes that may request entry.
 //!
-//! - **Source**: Singhal, "A Dynamic Information-Structure Mutual Exclusion Algorithm for Distributed
-//!   Systems", IEEE TPDS 3(1), 1992.
+//! - **Source**: Singhal, "A Dynamic Information-Structure Mutual Exclusion Algorithm for Distributed Systems",
+//!   IEEE TPDS 3(1), 1992.
 //! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate and keep
 //!   the order of messages.
-//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: who is not in one's request set is not asked, and may
-//!   have asked before.
-//! - **Costs**: between 0 (the same process enters again) and 2(n - 1) messages for an entry; the literature
-//!   gives n - 1 at light load and 3(n - 1)/2 under contention on average. Two message delays into a free
-//!   section at most, one from the holder to its successor.
-//! - **Departs from the paper**: oneself is in neither set, since no message goes to oneself.
+//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: a process outside the request set is not asked, and
+//!   may have requested before.
+//! - **Costs**: between 0 (the same process enters again) and 2(n - 1) messages for an entry; the literature gives
+//!   n - 1 at light load and 3(n - 1)/2 under contention on average. Two message delays into a free section at most,
+//!   one from the holder to its successor.
+//! - **Departs from the paper**: the process itself is in neither set, because it sends no messages to itself.
 
 use core::convert::Infallible;
 use core::mem;
@@ -27,9 +27,9 @@ use crate::{Algorithm, Setup, Sound};
 pub struct Singhal {
     id: ProcessId,
     clock: LamportClock,
-    /// Those whose permission is needed. While waiting, those whose permission is still missing.
+    /// The processes whose permission is needed. While waiting, the processes whose permission is still missing.
     request_set: ProcessSet,
-    /// Those who wait for our permission until we have left.
+    /// The processes that wait for permission until this process has left.
     inform_set: ProcessSet,
     phase: Phase,
 }
@@ -41,18 +41,19 @@ enum Phase {
     Inside,
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in, since this time of my clock.
+    /// Requests entry, since this time of the sender's clock.
     Request(u64),
-    /// As far as I am concerned, go in. With the time of my clock.
+    /// Permits the recipient to enter, with the time of the sender's clock.
     Reply(u64),
 }
 
 impl Singhal {
-    /// Process `id`. At first it needs the permission of all before it: of any two, one asks the other.
+    /// Creates process `id`. At first it needs the permission of all smaller ids, so that of any two processes
+    /// one asks the other.
     pub fn new(id: ProcessId) -> Self {
         let (clock, request_set) = (LamportClock::default(), ProcessSet::all(id.index()));
         Self { id, clock, request_set, inform_set: ProcessSet::new(), phase: Phase::Outside }
@@ -94,7 +95,7 @@ impl Singhal {
             }
             Phase::Waiting(mine) => {
                 out.send(from, Message::Reply(self.clock.time()));
-                // It goes first, and then its permission is needed again.
+                // The other process goes first. Afterwards its permission is needed again.
                 if self.request_set.insert(from) {
                     out.send(from, Message::Request(mine.time));
                 }

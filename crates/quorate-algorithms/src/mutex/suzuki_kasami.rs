@@ -1,13 +1,13 @@
-//! Suzuki-Kasami mutual exclusion: tell everyone, and the token comes.
+//! Suzuki-Kasami mutual exclusion: a process requests the token from all others and enters when it arrives.
 //!
 //! - **Source**: Suzuki and Kasami, "A Distributed Mutual Exclusion Algorithm", ACM TOCS 3(4), 1985.
 //! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate. Any order.
 //! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: the token's queue is in the order in which its
-//!   holder looks round.
-//! - **Costs**: no message if the process has the token, else n: n - 1 requests and the token. Two message
-//!   delays into a free section, one from the holder to its successor.
-//! - **Departs from the paper**: nothing of substance; the holder looks round the others from its own place on
-//!   rather than from the first, so that low identifiers are not favoured.
+//!   holder scans the processes.
+//! - **Costs**: no message if the process has the token, else n: n - 1 requests and the token. Two message delays into
+//!   a free section, one from the holder to its successor.
+//! - **Departs from the paper**: nothing of substance. The holder scans the other processes starting after itself
+//!   rather than at the first one, so that low identifiers are not favoured.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ use crate::{Algorithm, Setup, Sound};
 pub struct SuzukiKasami {
     id: ProcessId,
     n: usize,
-    /// The highest request number known of each process.
+    /// The greatest known request number of each process.
     requested: Numbers,
     token: Option<Token>,
     phase: Phase,
@@ -39,16 +39,16 @@ enum Phase {
     Inside,
 }
 
-/// The right to enter, which travels with the knowledge of who has been served.
+/// The right to enter. It carries the numbers of the requests that were served.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     queue: VecDeque<ProcessId>,
-    /// The number of the last request of each process that was served.
+    /// The number of the last served request of each process.
     served: Numbers,
 }
 
-/// A number for each process, zero where nothing else was said.
+/// A number for each process. The default is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Numbers(Vec<u64>);
@@ -67,18 +67,18 @@ impl Numbers {
     }
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// I want in, for the so-manieth time.
+    /// Requests the token, with the number of the request.
     Request(u64),
-    /// Here is the token.
+    /// Passes the token to the recipient.
     Token(Token),
 }
 
 impl SuzukiKasami {
-    /// Process `id` of n; process `owner` starts with the token.
+    /// Creates process `id` of n processes. Process `owner` starts with the token.
     pub fn new(n: usize, id: ProcessId, owner: ProcessId) -> Self {
         let token = (id == owner).then(Token::default);
         Self { id, n, requested: Numbers::default(), token, phase: Phase::Outside }
@@ -164,7 +164,7 @@ impl Process for SuzukiKasami {
     }
 
     fn waits_for(&self) -> ProcessSet {
-        // Nobody knows where the token is.
+        // The location of the token is unknown to a waiting process.
         match self.phase {
             Phase::Waiting => ProcessSet::others(self.n, self.id),
             _ => ProcessSet::new(),

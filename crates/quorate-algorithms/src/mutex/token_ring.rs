@@ -1,18 +1,19 @@
-//! Token ring mutual exclusion: the token goes round, and whoever has it may enter.
+//! Token ring mutual exclusion: the token circulates, and the process that has it may enter.
 //!
 //! - **Source**: Le Lann, "Distributed Systems: Towards a Formal Approach", IFIP 1977; Coulouris et al.,
 //!   "Distributed Systems", section 15.2.
 //! - **Assumes**: fixed membership; links that neither lose nor duplicate, in any order; a perfect detector;
-//!   the crashed stay away.
-//! - **Guarantees**: ME1 and ME2, with crashes. Not ME3: the token serves whom it passes first.
-//! - **Costs**: 1 to n messages per entry when all want in, without end when nobody does; up to n message delays
-//!   into a free section, 1 to n from the holder to its successor. A crash costs up to 2(n - 1) messages more.
-//! - **Departs from the paper**: the ring closes round the crashed, and a token lost with one of them is made
-//!   anew exactly once. The first live process of the ring asks everyone what they last knew of the token;
-//!   who answers has heard of the crash and takes nothing more from the crashed. Hops are numbered: the
-//!   token is lost exactly if the latest hop that any answer knows of went to a crashed process.
+//!   crashed processes never recover.
+//! - **Guarantees**: ME1 and ME2, with crashes. Not ME3: the token serves the process that it reaches first.
+//! - **Costs**: 1 to n messages per entry when all processes request entry, without end when no process does;
+//!   up to n message delays into a free section, 1 to n from the holder to its successor. A crash costs up to
+//!   2(n - 1) messages more.
+//! - **Departs from the paper**: the ring closes around crashed processes, and a token lost with one of them is
+//!   regenerated exactly once. The first live process of the ring asks all others for the last hop of the token that
+//!   they know. A process that answers knows of the crash and accepts no further messages from the crashed process. Hops
+//!   are numbered. The token is lost if and only if the latest hop that any answer contains went to a crashed process.
 //!
-//! An idle ring never falls silent. The driver ends a run when its users have what they wanted.
+//! An idle ring never becomes silent. The driver ends a run when its users have finished.
 
 use core::convert::Infallible;
 
@@ -36,7 +37,7 @@ pub struct TokenRing {
     census: Option<Census>,
 }
 
-/// What a process last knew of the token: where its latest hop went.
+/// The last hop of the token that a process knows, and its destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trail {
@@ -44,33 +45,33 @@ pub struct Trail {
     to: ProcessId,
 }
 
-/// The question who has seen the token, while answers are missing.
+/// A census of the token's last hop, while answers are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Census {
     silent: ProcessSet,
     latest: Trail,
 }
 
-/// What processes say.
+/// A message of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The token, on its so-manieth hop.
+    /// The token, with the number of its hop.
     Token(u64),
-    /// These have crashed; what do you know of the token?
+    /// Reports crashed processes and asks for the last known hop of the token.
     Census(ProcessSet),
-    /// With these crashed: the latest hop that I know of.
+    /// The answer to the census with these crashed processes: the last hop that the sender knows.
     Answer(ProcessSet, Trail),
 }
 
 impl TokenRing {
-    /// Process `id` of n; process 0 starts with the token.
+    /// Creates process `id` of n processes. Process 0 starts with the token.
     pub fn new(n: usize, id: ProcessId) -> Self {
         let (crashed, trail) = (ProcessSet::new(), Trail::default());
         Self { id, n, wants: false, inside: false, crashed, trail, census: None }
     }
 
-    /// The next live process round the ring; oneself if there is no other.
+    /// The next live process of the ring. It is the process itself if no other is alive.
     fn successor(&self) -> ProcessId {
         let round =
             (1..=self.n).map(|step| ProcessId::from_index((self.id.index() + step) % self.n));
@@ -97,7 +98,7 @@ impl TokenRing {
         }
     }
 
-    /// The first live process looks for the token after each crash.
+    /// Starts a census after each crash. Only the first live process does so.
     fn take_census(&mut self, out: &mut Effects<Self>) {
         let first = ProcessId::all(self.n).find(|process| !self.crashed.contains(*process));
         if first != Some(self.id) {
@@ -114,7 +115,7 @@ impl TokenRing {
 
     fn close_census(&mut self, out: &mut Effects<Self>) {
         let Some(census) = self.census.take_if(|census| census.silent.is_empty()) else { return };
-        // What this process has seen meanwhile counts as well.
+        // Hops that this process has seen meanwhile count as well.
         let latest = census.latest.max(self.trail);
         if self.crashed.contains(latest.to) {
             self.trail = Trail { hop: latest.hop + 1, to: self.id };
@@ -196,7 +197,7 @@ impl Process for TokenRing {
     }
 
     fn waits_for(&self) -> ProcessSet {
-        // Nobody knows where the token is.
+        // The location of the token is unknown to a waiting process.
         if self.wants { ProcessSet::others(self.n, self.id) } else { ProcessSet::new() }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules for candidates and clients: when votes are enough, which are given back, what is repeated, and validity.
+//! Rules for candidates and clients: which votes are sufficient, given back and repeated, and how long they are valid.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn is_granted(candidate: &Candidate<Name>, claim: Claim) -> bool {
     matches!(report.standing, RequestStatus::Granted { .. })
 }
 
-/// Voters that are asked for their votes, with the stamp that they are told.
+/// Voters that are asked for their votes, with the stamp that is sent to them.
 fn asked(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
     let asked = effects.iter().filter_map(|effect| match effect {
         CandidateEffect::Send(voter, ToVoter::Request { stamp, .. }) => {
@@ -48,7 +48,7 @@ fn a_vote_that_was_given_back_does_not_count_again() {
     let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
     deliver_to_candidate(&mut candidate, 0, vote_for(claim, 1, 5));
     assert!(deliver_to_candidate(&mut candidate, 0, inquire).iter().any(is_yield));
-    // The vote arrives once more: the voter repeats it until it hears that it has it back.
+    // The vote arrives once more, because the voter repeats it until it receives the YIELD.
     assert!(deliver_to_candidate(&mut candidate, 0, vote_for(claim, 1, 5)).iter().any(is_yield));
     deliver_to_candidate(&mut candidate, 1, vote_for(claim, 1, 5));
     assert!(!is_granted(&candidate, claim));

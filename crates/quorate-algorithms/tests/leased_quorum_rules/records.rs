@@ -1,9 +1,9 @@
-//! Rules for sessions whose candidates run in nodes: tokens on record, releases, and what lapses together.
+//! Rules for sessions whose candidates run in nodes: tokens on record, releases, and votes that lapse together.
 
 use super::restarts::{restart, written};
 use super::*;
 
-/// A session of which nodes run candidates, as one of them presents it.
+/// A relayed session, as one of its candidates presents it.
 pub(super) fn relayed(incarnation: u64, number: u64) -> Presented {
     Presented { relayed: true, beat: Beat { incarnation, number }, ..presented(1, 1) }
 }
@@ -30,7 +30,7 @@ fn a_release_outlives_a_restart_of_the_voter() {
     let (request, attempt) = (own.request, u64::MAX);
     let release = ToVoter::Release { lock: "a", request, attempt, token: None };
     file.extend(written(&mut harness, 11, release));
-    // From the file as it was written, and from one that was written anew to make it shorter.
+    // From the file as it was written, and from a compacted file.
     for file in [file, harness.voter.records()] {
         let mut harness = restart(file);
         assert_eq!(harness.holder(), None);
@@ -120,7 +120,7 @@ fn pursue(
     out
 }
 
-/// A vote with this number, and with what is on record at the voter.
+/// A vote with this number and with this record at the voter.
 pub(super) fn vote_with(
     claim: Claim,
     of_number: u64,
@@ -210,7 +210,7 @@ fn a_candidate_that_records_a_token_neither_yields_nor_withdraws() {
 
 #[test]
 fn a_vote_without_a_record_is_given_back_although_another_voter_has_one() {
-    // Otherwise two requests, each with a part of the records, would wait for each other.
+    // Otherwise two requests with records at some voters each would wait for each other.
     let five = Electorate::new(AnyCoterie::by_name("majority", 5).expect("a coterie"));
     let claim = claim(1, 2, 10);
     let mut relay = Candidate::new(claim.candidate, five, presented(1, 1)).recording_entries();
@@ -250,7 +250,7 @@ fn a_client_that_is_inside_asks_before_all_others() {
 #[test]
 fn a_candidate_that_finds_a_token_goes_on_with_it() {
     let (mut relay, claim) = relay(2, None);
-    // The voters gave later numbers to a client that was inside with token 1 already.
+    // The voters gave later numbers to a client that was already inside with token 1.
     let effects = deliver_to_candidate(&mut relay, 0, vote_with(claim, 3, Some((1, 1))));
     assert_eq!(asked(&effects), [(1, Rank::Found), (2, Rank::Found)]);
     assert!(!relay.withdraw(claim.request, true, &mut Vec::new()));
@@ -266,7 +266,7 @@ fn a_candidate_that_finds_a_greater_token_records_no_smaller_one() {
     for voter in [0, 1] {
         deliver_to_candidate(&mut relay, voter, vote_with(claim, 1, None));
     }
-    // The client may have been told token 4: from now on that is the token.
+    // The client may have learned token 4, so from now on that is the token.
     let effects = deliver_to_candidate(&mut relay, 2, vote_with(claim, 4, Some((2, 4))));
     assert!(!recordings(&effects).is_empty());
     assert!(recordings(&effects).iter().all(|(_, token)| *token == 4), "{effects:?}");
@@ -292,7 +292,7 @@ fn a_token_in_a_list_is_found_by_the_next_attempt() {
 
 #[test]
 fn a_request_of_a_node_records_no_token() {
-    // It may have waited, or been under way, for longer than its client was inside.
+    // It may have waited, or been in transit, for longer than its client was inside.
     let mut harness = VoterHarness::new();
     let inside = |claim, relayed: bool| {
         let session = if relayed { super::records::relayed(7, 1) } else { presented(1, 1) };
@@ -314,7 +314,7 @@ fn a_request_of_a_node_records_no_token() {
     assert_eq!(on_record(&harness.deliver(10, inside(own, true))), (4, None));
     let later = Claim { attempt: 2, ..own };
     assert_eq!(on_record(&harness.deliver(10, inside(later, true))), (4, None));
-    // A client that speaks for itself says so only while it is valid.
+    // A direct client sends `inside` only while it is valid.
     let mut harness = VoterHarness::new();
     assert_eq!(on_record(&harness.deliver(10, inside(own, false))), (4, Some((1, 4))));
     assert_eq!(on_record(&harness.deliver(10, inside(later, false))), (4, Some((2, 4))));
@@ -378,7 +378,7 @@ fn a_voter_that_has_forgotten_a_force_release_is_asked_again() {
         })
     };
     assert!(!asks_again(&mut waiter, 2));
-    // A request that was late has reached the voter after its restart.
+    // A late request has reached the voter after its restart.
     deliver_to_candidate(&mut waiter, 0, list(1, vec![entry(claim, None, None)]));
     assert!(asks_again(&mut waiter, 3), "its place there would block others");
     let ended = Entry { forced: true, ..entry(claim, None, None) };
@@ -397,13 +397,13 @@ fn one_voter_that_knows_a_release_ends_a_request_that_waits() {
     assert_eq!(standing(&waiter, claim), RequestStatus::Waiting(0), "an earlier attempt has ended");
     deliver_to_candidate(&mut waiter, 0, gone(claim, 2, false));
     assert_eq!(standing(&waiter, claim), RequestStatus::Gone);
-    // By force, a request ends at a quorum.
+    // By force, a request ends only once the remaining voters contain no quorum.
     let (mut waiter, claim) = candidate(2, None);
     deliver_to_candidate(&mut waiter, 0, gone(claim, u64::MAX, true));
     assert_eq!(standing(&waiter, claim), RequestStatus::Waiting(0));
     deliver_to_candidate(&mut waiter, 1, gone(claim, u64::MAX, true));
     assert_eq!(standing(&waiter, claim), RequestStatus::Gone);
-    // A client that is inside has the votes of the others.
+    // A client that is inside has the votes of the other voters.
     let (mut holder, claim) = candidate(2, Some(1));
     deliver_to_candidate(&mut holder, 0, gone(claim, u64::MAX, false));
     assert_eq!(standing(&holder, claim), RequestStatus::Held(None));
@@ -436,7 +436,7 @@ fn a_token_is_on_record_where_a_quorum_lists_it_with_a_vote_that_is_renewed() {
     assert_eq!(recorded(&forced), None, "an operator has ended the request");
     deliver_to_candidate(&mut relay, 1, listed(Some(1)));
     assert_eq!(recorded(&relay), Some(1));
-    // A vote tells of a later token than the lists do.
+    // A vote carries a later token than the lists.
     deliver_to_candidate(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
     assert_eq!(recorded(&relay), None);
 }

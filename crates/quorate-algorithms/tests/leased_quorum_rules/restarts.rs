@@ -1,8 +1,8 @@
-//! Rules for voters that restart: what their file has to say, and what they do if they have forgotten.
+//! Rules for voters that restart: what their vote file contains, and how they behave if they have forgotten their votes.
 
 use super::*;
 
-/// What a voter writes before it sends anything.
+/// The records that a voter writes before it sends anything.
 pub(super) fn written(
     harness: &mut VoterHarness,
     from: u64,
@@ -22,7 +22,7 @@ fn records_in(effects: Vec<VoterEffect<Name>>) -> Vec<Record<Name>> {
     records.collect()
 }
 
-/// The voter in its first life after these records were written.
+/// The voter after its first restart, from these records.
 pub(super) fn restart(records: Vec<Record<Name>>) -> VoterHarness {
     restart_at(1, RestartId { incarnation: 0, number: 1 }, records)
 }
@@ -162,7 +162,7 @@ fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
     });
     let asked = asked.expect("it asks");
     let mut out = Vec::new();
-    // The answers to an earlier incarnation do not count.
+    // Answers to an earlier incarnation do not count.
     for (voter, asked, floor) in
         [(1, asked - 1, 5), (2, asked - 1, 5), (1, asked, 70), (2, asked, 60)]
     {

@@ -1,17 +1,17 @@
-//! Rules for requests that come back: a client that cannot number its requests releases a lock and asks for it anew. Voters
-//! that the release has not reached yet have the vote and the record of the earlier turn.
+//! Rules for repeated turns of one request: a client that cannot number its requests releases a lock and requests it
+//! again. Voters that the release has not reached yet still have the vote and the record of the earlier turn.
 
 use super::records::{recordings, relay, relayed, request_of, vote_with};
 use super::*;
 
-/// The client asks for the lock anew, after attempts that it has ended.
+/// The client requests the lock again, after attempts that it has ended.
 fn asked_anew(harness: &mut VoterHarness, claim: Claim, ended: u64) -> Vec<ToCandidate<Name>> {
     let (session, lock, stamp, inside, rank) = (relayed(7, 2), "a", 0, None, Rank::Waits);
     let request = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended };
     harness.deliver(claim.candidate.0, request)
 }
 
-/// A voter whose vote a client has had with token 1 in its first attempt.
+/// A voter that has recorded token 1 for a client's first attempt.
 fn recorded_once() -> VoterHarness {
     let mut harness = VoterHarness::new();
     let earlier = claim(1, 1, 10);
@@ -25,7 +25,8 @@ fn recorded_once() -> VoterHarness {
 #[test]
 fn a_vote_of_a_turn_that_has_ended_is_given_anew() {
     let later = claim(1, 9, 10);
-    // The earlier turn has the vote, or this one has taken it over before its candidate knew that the other had ended.
+    // The earlier turn has the vote, or this turn has taken it over before its candidate knew that the
+    // earlier one had ended.
     for taken_over in [false, true] {
         let mut harness = recorded_once();
         if taken_over {
@@ -43,7 +44,7 @@ fn a_vote_of_a_turn_that_has_ended_is_given_anew() {
             _ => false,
         };
         assert!(answers.iter().any(is_new), "taken over: {taken_over}, {answers:?}");
-        // Word of the earlier turn that comes late.
+        // A late request of the earlier turn.
         let late = harness.deliver(11, request_of(relayed(8, 1), "a", claim(1, 8, 11)));
         assert!(matches!(late[..], [ToCandidate::Gone { attempt: 8, .. }]), "{late:?}");
     }
@@ -83,7 +84,7 @@ fn vote_after(claim: Claim, of_number: u64, last_ended: u64) -> ToCandidate<Name
     message
 }
 
-/// Voters that are asked for a vote, with the attempt that is said to have ended.
+/// Voters that are asked for a vote, with the last ended attempt that is sent to them.
 fn asks(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
     let asks = effects.iter().filter_map(|effect| match effect {
         CandidateEffect::Send(voter, ToVoter::Request { ended, .. }) => {
@@ -97,7 +98,7 @@ fn asks(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
 #[test]
 fn a_record_of_a_turn_that_has_ended_does_not_count() {
     let voter = ProcessId::from_index;
-    // The voter with the record is heard before or after the one that knows of the release.
+    // The vote with the record arrives before or after the vote of the voter that knows of the release.
     for record_first in [true, false] {
         let (mut relay, claim) = relay(9, None);
         let stale = vote_with(claim, 1, Some((1, 1)));
@@ -111,7 +112,7 @@ fn a_record_of_a_turn_that_has_ended_does_not_count() {
         assert_eq!(last, Some((0, 8)), "record first: {record_first}");
         assert_eq!(recordings(&out), [], "one vote is no quorum");
         assert_eq!(relay.found_token(claim.request), None);
-        // A voter that has not voted was told that the request comes before those without a record.
+        // A voter that has not voted received the rank of a request with a record before.
         let rank = out.iter().rev().find_map(|effect| match effect {
             CandidateEffect::Send(of, ToVoter::Request { rank, .. }) if *of == voter(2) => {
                 Some(*rank)
@@ -130,7 +131,7 @@ fn a_client_that_asks_anew_says_what_it_has_ended() {
     let (mut relay, earlier) = relay(1, None);
     let request = earlier.request;
     relay.forget(request);
-    // Lists that still have the record of the earlier turn.
+    // Lists that still contain the record of the earlier turn.
     let (epoch, beat) = (vote_id().epoch, Beat { incarnation: 7, number: 1 });
     let (vote, entered, forced) = (Some(1), Some((1, 1)), false);
     let entry = Entry { lock: "a", claim: earlier, vote, forced, entered };

@@ -1,4 +1,4 @@
-//! Clients: with a candidate of their own, or through candidates in nodes that they change.
+//! Clients: with their own candidate, or through changing candidates in nodes.
 
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Client, ClientEvent, DirectClient, DirectEffect, DirectEffects, RequestId,
@@ -16,17 +16,17 @@ pub(crate) struct ClientMachine {
     pub(crate) paused: bool,
     pub(crate) backlog: Vec<Event>,
     pub(crate) process: u64,
-    /// The earliest wake that is planned.
+    /// The earliest scheduled wake.
     wake: u64,
     pub(crate) kind: Option<ClientKind>,
-    /// Locks that were held when a node restarted or the candidate changed: lock, token.
+    /// Lock and token of each lock that was held when a node restarted or the candidate changed.
     pub(crate) tested: Vec<(Name, u64)>,
 }
 
 pub(crate) enum ClientKind {
     /// Reaches the voters itself.
     Direct(DirectClient<Name>, CandidateId),
-    /// Asks through a node.
+    /// Uses a candidate in a node.
     Relayed {
         client: Client<Name>,
         node: usize,
@@ -51,7 +51,7 @@ impl ClientMachine {
         }
     }
 
-    /// Locks that this client relies on, by its own clock, with their tokens.
+    /// Locks on which this client relies, by its own clock, with their tokens.
     pub(crate) fn valid(&self, now: u64) -> impl Iterator<Item = (Name, u64)> + '_ {
         let local_time = self.clock.local_time(now);
         self.client().into_iter().flat_map(move |client| {
@@ -69,11 +69,11 @@ impl ClientMachine {
 }
 
 impl Storm {
-    /// A client process starts: a first one, or another one of the same session or of a new one.
+    /// Starts a client process: the first one, or a later one in the same session or in a new one.
     pub(crate) fn start_client(&mut self, at: usize) {
         let (incarnation, relayed) = (self.rng.next(), self.rng.one_in(2));
         let records = relayed && self.rng.one_in(2);
-        // Everything of a session whose tokens are recorded lapses as one: it has one process only.
+        // All votes of a session whose tokens are recorded lapse together, so it has only one process.
         let same = !records && self.rng.one_in(2);
         let machine = &mut self.clients[at];
         machine.process += 1;
@@ -155,7 +155,7 @@ impl Storm {
         }
     }
 
-    /// A relayed client calls its node: every call is a beat.
+    /// Sends the call of a relayed client to its node. Every call is a beat.
     fn call_now(&mut self, at: usize) {
         let now = self.now;
         let machine = &mut self.clients[at];
@@ -180,7 +180,7 @@ impl Storm {
                     });
                 }
             }
-            // Answers of earlier candidates arrive too: the client has to cope.
+            // Answers of earlier candidates arrive too; the client has to tolerate them.
             Message::Answer(reports) => {
                 let machine = &mut self.clients[at];
                 let local_time = machine.clock.local_time(now);
@@ -211,7 +211,7 @@ impl Storm {
         self.schedule(next, Event::Beat { at, process });
     }
 
-    /// A relayed client goes to another node if its node does not answer, and now and then for no reason.
+    /// Moves a relayed client to another node if its node does not answer, and sometimes without a reason.
     fn maybe_change_candidate(&mut self, at: usize) {
         let (nodes, stormy) = (self.nodes.len(), self.is_stormy());
         let spontaneous = stormy && self.rng.one_in(6);
@@ -238,7 +238,7 @@ impl Storm {
         CandidateId(self.new_candidate(Endpoint::Node(node)).0 | u64::from(records) << RECORDS_BIT)
     }
 
-    /// Notes what a client holds, to count later that it was kept.
+    /// Remembers the locks that a client holds, to count later that they were kept.
     pub(crate) fn remember_held(&mut self, at: usize) {
         self.clients[at].tested = self.clients[at].valid(self.now).collect();
     }
@@ -246,7 +246,7 @@ impl Storm {
     pub(crate) fn ask(&mut self, at: usize, lock: Name) {
         let machine = &mut self.clients[at];
         let Some(client) = machine.client() else { return };
-        // A newer request for the same lock is made only once the older one is over.
+        // A newer request for the same lock is made only once the older one has ended.
         if client.all_wanted().iter().any(|it| it.lock == lock) {
             return;
         }
@@ -291,7 +291,7 @@ impl Storm {
         self.schedule_wake(at);
     }
 
-    /// A client process dies without a word; another one starts on its machine.
+    /// Kills a client process silently and schedules the start of another one on its machine.
     pub(crate) fn crash_client(&mut self, at: usize) {
         let machine = &mut self.clients[at];
         (machine.kind, machine.paused) = (None, false);
@@ -303,7 +303,7 @@ impl Storm {
 }
 
 impl Storm {
-    /// A client's connection to a voter breaks, and is there again.
+    /// Breaks a client's connection to a voter and restores it.
     pub(crate) fn avoid_and_resume(&mut self, at: usize, voter: ProcessId) {
         if self.clients[at].paused {
             return;

@@ -1,4 +1,4 @@
-//! Faults.
+//! Faults that the storm injects.
 
 use crate::rng::TTL;
 use crate::world::{Endpoint, Event, Message, Storm};
@@ -68,14 +68,14 @@ impl Storm {
                 std::mem::take(&mut self.clients[at].backlog)
             }
         };
-        // What is due comes before what has arrived: drivers look at the clock first.
+        // Timers that are due come before messages that have arrived, because drivers check the clock first.
         let is_wake =
             |event: &Event| matches!(event, Event::WakeNode { .. } | Event::WakeClient { .. });
         let (due, arrived): (Vec<Event>, Vec<Event>) = backlog.into_iter().partition(is_wake);
         due.into_iter().chain(arrived).for_each(|event| self.dispatch(event));
     }
 
-    /// An operator ends the request of some holder or waiter by force, at every voter.
+    /// Simulates an operator that ends the request of a holder or waiter by force, at every voter.
     fn force(&mut self) {
         let lock = self.rng.below(2) as u8;
         let wanted = self.clients.iter().filter_map(|machine| machine.client());

@@ -1,9 +1,9 @@
-//! Leased-quorum locks under losses, duplicates, late and reordered messages, cuts, pauses, drifting clocks, every kind of
-//! restart, force releases, clients that change their candidate and clients that crash.
+//! Leased-quorum locks under lost, duplicated, late and reordered messages, network cuts, pauses, drifting clocks,
+//! every kind of restart, force releases, clients that change their candidate and clients that crash.
 //!
-//! "Valid" is what the *client* may rely on: from when it enters until it stops or its own clock passes its own deadline,
-//! whatever any voter or candidate believes. After every event at most one client is valid per lock, and every token is
-//! greater than the ones before. Once the faults stop, every live client that waits must enter.
+//! "Valid" is what the *client* may rely on: from when it enters until it stops or its own clock passes its own
+//! deadline, whatever any voter or candidate believes. After every event at most one client is valid per lock, and
+//! every token is greater than the ones before. Once the faults stop, every live client that waits must enter.
 
 mod clients;
 mod faults;
@@ -16,8 +16,8 @@ use world::{Setup, Storm};
 /// Number of storms in each configuration.
 const STORMS: u64 = 60;
 
-/// A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms --test leased_quorum_storm`;
-/// `QUORATE_STORMS_FROM` is its first seed.
+/// Runs the storms of one configuration. A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms
+/// --test leased_quorum_storm`; `QUORATE_STORMS_FROM` is its first seed.
 fn storms(setup: Setup) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, asked) = (number("QUORATE_STORMS_FROM").unwrap_or(0), number("QUORATE_STORMS"));
@@ -31,7 +31,7 @@ fn storms(setup: Setup) {
     if asked.is_some() {
         eprintln_of(&format!("{setup:?}: {total:?}"));
     }
-    // Storms in which nothing happens show nothing. Fewer than these are a replay.
+    // Storms without events prove nothing. A run with fewer storms than this is a replay.
     if storms >= STORMS {
         let world::Counts { entries, lost, switches, restarts, forced, kept, .. } = total;
         assert!(entries > 500 && lost > 5 && switches > 20 && restarts > 50, "{total:?}");
@@ -71,18 +71,18 @@ fn a_grid_without_marks() {
 
 #[test]
 fn worlds_that_failed_before() {
-    // Two requests were ended by force at a part of the voters; one of these forgot it, voted for such a request when a
-    // late message came, and was never told its stamp: each of the two waited for a vote of the other.
+    // Two requests were ended by force at some of the voters. One voter forgot this, voted for such a request when a
+    // late message arrived, and never learned its stamp. Each of the two requests waited for a vote of the other.
     Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true }).run();
-    // A voter that had forgotten twice took a late answer to its first question for one to its second, and gave a token
-    // again.
+    // A voter that had forgotten twice mistook a late answer to its first LEARN for an answer to its second, and gave
+    // the same token again.
     Storm::new(37_156, Setup { system: "majority", voters: 3, marks: false }).run();
     Storm::new(45_376, Setup { system: "majority", voters: 3, marks: false }).run();
     // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
     Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
     Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
-    // One of two requests had records at two of four voters, and the other one, with one record, came first by its identifier.
+    // One of two requests had records at two of four voters. The other one, with one record, came first by its identifier.
     Storm::new(18_608, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
-    // A request with a record at one voter gave nothing back, and came behind one without a record.
+    // A request with a record at one voter gave no vote back, and was queued behind a request without a record.
     Storm::new(5_701, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
 }

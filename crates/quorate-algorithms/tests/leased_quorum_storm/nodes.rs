@@ -1,4 +1,4 @@
-//! Nodes: a voter with its vote file, and candidates for clients elsewhere.
+//! Nodes: a voter with its vote file, and candidates for remote clients.
 
 use std::collections::BTreeMap;
 
@@ -11,37 +11,37 @@ use quorate_core::ProcessId;
 use crate::rng::{Clock, MS, Rng, TTL};
 use crate::world::{Endpoint, Event, Message, Name, Setup, Storm, electorate, terms};
 
-/// Marks candidates of clients whose tokens are recorded.
+/// The bit that marks candidates of clients whose tokens are recorded.
 pub(crate) const RECORDS_BIT: u32 = 63;
 
 pub(crate) struct Node {
     pub(crate) voter: Option<Voter<Name>>,
     pub(crate) clock: Clock,
-    /// The wall clock is wrong by up to this many milliseconds.
+    /// Offset of the wall clock, in milliseconds.
     skew: u64,
     pub(crate) paused: bool,
     pub(crate) backlog: Vec<Event>,
-    /// Counts processes: timers of an earlier one mean nothing.
+    /// Counts the processes of this node. Timers of an earlier process are ignored.
     pub(crate) process: u64,
-    /// The earliest wake that is planned.
+    /// The earliest scheduled wake.
     wake: u64,
     pub(crate) incarnation: u64,
-    /// The vote file: what was written before a crash is there afterwards.
+    /// The vote file. Records written before a crash survive it.
     file: Vec<Record<Name>>,
     /// The durable mark of numbers.
     mark: u64,
     pub(crate) relays: BTreeMap<CandidateId, Relay>,
 }
 
-/// A candidate for a client elsewhere.
+/// A candidate for a remote client.
 pub(crate) struct Relay {
     client: usize,
-    /// By which the client calls it. A node that has restarted answers late calls with another candidate.
+    /// The number by which the client calls the candidate. A restarted node answers late calls with another candidate.
     handle: CandidateId,
     candidate: Candidate<Name>,
 }
 
-/// Whether the candidates that a client calls by this number record tokens before they report them.
+/// Returns `true` if the candidates that a client calls by this number record tokens before they report them.
 fn records(handle: CandidateId) -> bool {
     handle.0 >> RECORDS_BIT & 1 == 1
 }
@@ -67,12 +67,12 @@ impl Node {
 
     fn blank(&self, id: usize, setup: Setup) -> Voter<Name> {
         let voter = Voter::new(ProcessId::from_index(id), electorate(setup), terms());
-        // Some voters forget every lock as soon as it is not in use.
+        // Some voters evict idle ballots as early as possible.
         let voter = if id.is_multiple_of(2) { voter.with_ballots_most(0) } else { voter };
         if setup.marks { voter.with_ceiling(self.mark) } else { voter }
     }
 
-    /// Whether its votes may be forgotten: without durable marks only while all others remember.
+    /// Returns `true` if the node is up and its voter votes.
     fn is_voting(&self) -> bool {
         self.voter.as_ref().is_some_and(Voter::is_voting)
     }
@@ -127,7 +127,7 @@ impl Storm {
         }
     }
 
-    /// Candidates of clients have even numbers, those in nodes odd ones.
+    /// Candidates of clients have even numbers, candidates in nodes have odd numbers.
     fn endpoint_of_candidate(&self, candidate: CandidateId) -> Endpoint {
         let host = (candidate.0 >> 1 & 0xff) as usize;
         if candidate.0 & 1 == 0 { Endpoint::Client(host) } else { Endpoint::Node(host) }
@@ -207,8 +207,8 @@ impl Storm {
         }
     }
 
-    /// A candidate that records tokens leaves to others what it does not pursue. Here a client has one candidate at a time,
-    /// which releases what its client no longer wants.
+    /// A candidate that records tokens leaves unknown requests to other candidates. Here a client has one candidate at
+    /// a time, which releases the requests that its client no longer wants.
     fn release_unwanted(&mut self, at: usize, id: CandidateId, call: &Call<Name>) {
         let Some(relay) = self.nodes[at].relays.get(&id).filter(|it| records(it.handle)) else {
             return;
@@ -272,14 +272,14 @@ impl Storm {
         self.schedule(self.now + TTL / 4, Event::Gossip(at));
     }
 
-    /// A node stops, and comes back.
+    /// Stops a node and schedules its restart.
     pub(crate) fn stop_node(&mut self, at: usize, after: u64) {
         let node = &mut self.nodes[at];
         (node.voter, node.paused) = (None, false);
         node.process += 1;
         node.wake = u64::MAX;
         node.relays.clear();
-        // Gossip is planned only once.
+        // Gossip must stay scheduled exactly once.
         let gossips = node.backlog.drain(..).any(|event| matches!(event, Event::Gossip(_)));
         if gossips {
             self.schedule(self.now, Event::Gossip(at));
@@ -288,7 +288,7 @@ impl Storm {
     }
 
     pub(crate) fn return_node(&mut self, at: usize) {
-        // A voter that is killed while it abstains has not got a vote file to speak of.
+        // A voter that is killed while it abstains has no usable vote file.
         let forgets = self.nodes[at].file.is_empty() && self.nodes[at].incarnation > 0;
         let forgets = forgets || (self.rng.one_in(3) && self.may_forget_now(at));
         self.counts.restarts += 1;
@@ -313,6 +313,7 @@ impl Storm {
         self.with_voter(at, |voter, now, out| voter.wake(now, out));
     }
 
+    /// Without durable marks a voter may forget its votes only while all others remember.
     fn may_forget_now(&self, at: usize) -> bool {
         let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != at);
         self.setup.marks || others.map(|(_, node)| node).all(Node::is_voting)

@@ -4,7 +4,7 @@ use quorate_core::{Drift, Time};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const TTL: u64 = 200 * MS;
-/// Clocks gain or lose up to a twentieth.
+/// Maximum drift: clocks gain or lose up to a twentieth.
 pub(crate) const DRIFT: i64 = Drift::ONE / 20;
 
 pub(crate) struct Rng(pub(crate) u64);
@@ -31,7 +31,7 @@ impl Rng {
     }
 }
 
-/// A clock of one machine.
+/// The clock of one machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock {
     offset: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(rng: &mut Rng) -> Self {
-        // Extremes are where mistakes in lease arithmetic show.
+        // Mistakes in lease arithmetic show at the extremes.
         let gains = match rng.below(4) {
             0 => DRIFT,
             1 => -DRIFT,
@@ -49,7 +49,7 @@ impl Clock {
         Self { offset: rng.below(1_000 * MS), gains }
     }
 
-    /// A machine that has rebooted.
+    /// Sets a new offset, as after a reboot of the machine.
     pub(crate) fn reset(&mut self, rng: &mut Rng) {
         self.offset = rng.below(1_000 * MS);
     }
@@ -59,7 +59,7 @@ impl Clock {
         Time(self.offset + (i128::from(now) * rate / i128::from(Drift::ONE)) as u64)
     }
 
-    /// The true time at which this clock shows `time` or a little more.
+    /// The true time at which this clock shows `time` or slightly more.
     pub(crate) fn true_time(&self, time: Time) -> u64 {
         let shown = time.0.saturating_sub(self.offset);
         let rate = i128::from(Drift::ONE + self.gains);

@@ -1,4 +1,4 @@
-//! The world: machines, what is under way, and the judge.
+//! The world: machines, messages in transit, and the checks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -22,7 +22,7 @@ pub(crate) struct Setup {
     pub(crate) marks: bool,
 }
 
-/// What has happened, so that a storm that shows nothing is noticed.
+/// Counts of events, so that a storm that proves nothing is noticed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) entries: u64,
@@ -49,7 +49,7 @@ impl Counts {
     }
 }
 
-/// A place where messages arrive.
+/// A machine to which messages can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Endpoint {
     Node(usize),
@@ -86,12 +86,12 @@ pub(crate) struct Storm {
     pub(crate) rng: Rng,
     pub(crate) now: u64,
     due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// All events so far, each until it happens.
+    /// All events so far. Each one is taken when it happens.
     events: Vec<Option<Event>>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) clients: Vec<ClientMachine>,
     cuts: BTreeMap<(Endpoint, Endpoint), u64>,
-    /// Faults happen before this time only.
+    /// Faults happen only before this time.
     pub(crate) calm_from: u64,
     /// The greatest token of each lock.
     tokens: BTreeMap<Name, u64>,
@@ -176,7 +176,7 @@ impl Storm {
         *cut = until.max(*cut);
     }
 
-    /// A client says that it is inside.
+    /// Checks an entry that a client reports: its token must be greater than all earlier ones.
     pub(crate) fn check_entry(&mut self, at: usize, lock: Name, token: u64) {
         self.counts.entries += 1;
         let before = self.tokens.insert(lock, token).unwrap_or(0);
@@ -184,7 +184,7 @@ impl Storm {
         self.check_exclusion();
     }
 
-    /// At most one client is valid per lock.
+    /// Checks that at most one client is valid per lock.
     pub(crate) fn check_exclusion(&self) {
         let valid: Vec<(Name, usize, u64)> = self
             .clients

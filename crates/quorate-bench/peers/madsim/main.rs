@@ -1,5 +1,5 @@
-//! How fast madsim delivers messages: `delivers ring HOPS SECONDS` or `delivers ricart-agrawala N SECONDS` prints the
-//! deliveries of a run, how many runs there were, and the seconds they took. A node for each process, an endpoint each.
+//! Delivery rate of madsim. `delivers ring HOPS SECONDS` or `delivers ricart-agrawala N SECONDS` prints the deliveries of
+//! a run, the number of runs, and the seconds they took. Each process is a node with its own endpoint.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn main() {
     println!("{each} {runs} {}", start.elapsed().as_secs_f64());
 }
 
-/// Deliveries of one run.
+/// Executes one run and returns its deliveries.
 fn run(work: &str, size: u64, seed: u64) -> u64 {
     let mut config = madsim::Config::default();
     config.net.send_latency = Duration::from_micros(1)..Duration::from_micros(1_001);
@@ -37,7 +37,7 @@ fn run(work: &str, size: u64, seed: u64) -> u64 {
     let counted = Arc::clone(&count);
     let ring = work == "ring";
     runtime.block_on(async move {
-        // All of them listen before anybody says anything.
+        // All endpoints are bound before the first message is sent.
         let mut endpoints = Vec::new();
         for (id, node) in nodes.iter().enumerate() {
             endpoints.push(node.spawn(Endpoint::bind(address(id))).await.unwrap().unwrap());
@@ -61,13 +61,13 @@ fn address(id: usize) -> SocketAddr {
     SocketAddr::from(([10, 0, (id / 250) as u8, (id % 250 + 1) as u8], 1))
 }
 
-/// A process of the ring: every token it gets goes to the next, as often as it has hops.
+/// Process of the ring: forwards every token to the next process until its hops are used up.
 async fn pass_on(endpoint: Endpoint, id: usize, hops: u64, count: Arc<AtomicU64>) {
     let next = address((id + 1) % RING);
     for _ in 0..TOKENS / RING {
         endpoint.send_to_raw(next, 0, Box::new(hops)).await.unwrap();
     }
-    // Hops are a multiple of the ring's length, so that each process gets as many tokens.
+    // Hops are a multiple of the ring's length, so that each process receives the same number of tokens.
     for _ in 0..hops * (TOKENS / RING) as u64 {
         let (payload, _) = endpoint.recv_from_raw(0).await.unwrap();
         count.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ enum Message {
     Reply,
 }
 
-/// A process of Ricart and Agrawala that asks at once.
+/// Process of Ricart and Agrawala that requests immediately.
 async fn ricart_agrawala(endpoint: Endpoint, id: usize, n: usize, count: Arc<AtomicU64>) {
     let own = (1, id);
     let send = async |to: usize, message: Message| {

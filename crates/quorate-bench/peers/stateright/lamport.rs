@@ -1,7 +1,7 @@
-//! Lamport's mutex as the TLA+ examples have it (`LamportMutex.tla`), with clocks up to a bound.
+//! Lamport's mutex as in the TLA+ examples (`LamportMutex.tla`), with bounded clocks.
 //!
-//! This is a transcript of that specification, made to compare explorers on a model that others have counted: with three
-//! processes and clocks up to 6, TLC finds 724,274 distinct states. The algorithm that quorate runs is in
+//! This is a transcript of that specification. It serves to compare explorers on a model whose states others have counted:
+//! with three processes and clocks up to 6, TLC finds 724,274 distinct states. The algorithm that quorate runs is in
 //! `quorate-algorithms`.
 
 use std::hash::Hasher;
@@ -11,7 +11,7 @@ use quorate_core::Property;
 
 const N: usize = 3;
 
-/// The model, with the greatest clock that is gone into.
+/// The model, with the largest clock value that is explored.
 pub(crate) struct LamportMutex {
     pub(crate) clock_most: u8,
 }
@@ -19,16 +19,16 @@ pub(crate) struct LamportMutex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     clock: [u8; N],
-    /// What each knows of the others' requests, 0 if there is none.
+    /// Clock of each request that a process knows of, by process and requester; 0 if there is none.
     req: [[u8; N]; N],
-    /// Who has acknowledged whose request, as bits.
+    /// Processes that have acknowledged a process's request, as bits.
     ack: [u8; N],
     network: [[Link; N]; N],
-    /// Who is inside, as bits.
+    /// Processes inside the critical section, as bits.
     inside: u8,
 }
 
-/// The messages of a link, first come first served, a byte each: a request is its clock.
+/// Messages of a FIFO link, one byte each. A request is its clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link(u64);
 
@@ -49,7 +49,7 @@ impl Link {
     }
 }
 
-/// What happens, and at whom.
+/// Action and the processes it concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Request(u8),
@@ -87,7 +87,7 @@ impl State {
 }
 
 impl LamportMutex {
-    /// Adds what comes of an action unless it is beyond the bound.
+    /// Adds the successor of an action unless it exceeds the clock bound.
     fn push(
         &self,
         state: &State,

@@ -1,4 +1,5 @@
-//! How fast stateright explores Lamport's mutex: prints states and seconds, breadth first and depth first, on one thread.
+//! Exploration rate of stateright on Lamport's mutex, on one thread. Prints states and seconds, breadth-first and
+//! depth-first.
 
 extern crate self as quorate_check;
 extern crate self as quorate_core;

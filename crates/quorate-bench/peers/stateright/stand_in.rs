@@ -1,11 +1,11 @@
-//! As much of quorate's names as the model needs, so that the very same file is compiled without quorate.
+//! The quorate names that the model needs, so that the same file compiles without quorate.
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hasher};
 
 pub type Fingerprint = u128;
 
-/// Stateright hashes states itself: this is never called.
+/// Never called, because stateright hashes states itself.
 #[derive(Default)]
 pub struct FingerprintHasher(DefaultHasher);
 

@@ -1,4 +1,4 @@
-//! The chart: three panels of bars, a bar for each service with a setting.
+//! Chart of three panels, with a bar for each service and setting.
 
 use quorate_draw::chart::{Bar, Bars, Panel};
 
@@ -6,7 +6,7 @@ use super::{Figure, ServiceComparison, ServiceRow};
 use crate::format::{number, time};
 
 impl ServiceComparison {
-    /// The chart as an SVG file.
+    /// Renders the chart as an SVG file.
     pub fn chart(&self) -> String {
         let rows = self.rows();
         let panel = |heading: &str, figure: Figure| Panel {

@@ -1,4 +1,4 @@
-//! The goals that quorate has set itself, and whether they are met.
+//! Performance goals of quorate, and whether they are met.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use super::{Figure, ServiceComparison, ServiceRow};
 use crate::format::{number, times};
 use crate::peers::Peer;
 
-/// A goal.
+/// One performance goal and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Goal {
-    /// What is compared.
+    /// Name of the compared quantity.
     pub what: String,
-    /// With what.
+    /// System or baseline that it is compared with.
     pub against: String,
-    /// How much is wanted.
+    /// Value that the goal requires.
     pub wanted: f64,
-    /// How much there is, if it was measured.
+    /// Measured value; `None` if it was not measured.
     pub measured: Option<f64>,
-    /// Whether that is enough, if it was measured.
+    /// Whether the goal is met; `None` if it was not measured.
     pub met: Option<bool>,
-    /// What the two count.
+    /// Unit of `wanted` and `measured`.
     pub unit: Unit,
 }
 
-/// What a goal counts.
+/// Unit of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// How many times as good, at least.
+    /// Factor by which quorate is better; the goal is a minimum.
     Times,
-    /// Raw round trips, at most.
+    /// Number of raw round trips; the goal is a maximum.
     RoundTrips,
 }
 
@@ -58,15 +58,15 @@ impl Unit {
     }
 }
 
-/// What goals are about.
+/// Names of the compared quantities.
 pub(super) const ALONE: &str = "a lock that nobody else wants";
 pub(super) const HAND_OFFS: &str = "hand-offs";
 const APART: &str = "independent locks";
 
-/// Raw round trips that a lock may take at the median.
+/// Maximum number of raw round trips of a lock at the median.
 const ROUND_TRIPS: f64 = 5.0;
 
-/// How many times as good it is to be in each of the three figures that goals are about.
+/// Required factors of the three compared quantities.
 fn wanted(peer: Peer) -> Option<[(Figure, &'static str, f64); 3]> {
     let wanted = |alone, others| {
         Some([
@@ -78,13 +78,13 @@ fn wanted(peer: Peer) -> Option<[(Figure, &'static str, f64); 3]> {
     match peer {
         Peer::Etcd | Peer::Zookeeper => wanted(5.0, 10.0),
         Peer::Redlock => wanted(1.0, 1.0),
-        // It has neither nodes that may fail, nor a queue, nor tokens.
+        // It has no tolerance of failures, no queue and no tokens, so there is no goal.
         Peer::Redis => None,
     }
 }
 
 impl ServiceComparison {
-    /// The goals that are about what was asked for.
+    /// Goals that apply to the measured services.
     pub fn goals(&self) -> Vec<Goal> {
         let rows = self.rows();
         let Some((ours, others)) = rows.split_first().filter(|(first, _)| first.peer.is_none())

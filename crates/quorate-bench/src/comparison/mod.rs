@@ -1,4 +1,4 @@
-//! quorate beside the services of others: the same tasks for all of them, in one run.
+//! Comparison of quorate with other services: the same tasks for all of them, in one run.
 
 mod chart;
 mod goals;
@@ -20,55 +20,55 @@ use crate::task::{BenchConfig, Task, perform};
 
 pub use goals::Goal;
 
-/// What is to be done.
+/// Plan of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonPlan {
-    /// How a node of ours is started.
+    /// Command that starts a quorate node.
     pub launch: Launch,
-    /// How many nodes of ours there are.
+    /// Number of quorate nodes.
     pub nodes: usize,
-    /// How they talk to each other, one way after the other. The first is what others are compared with.
+    /// Transports to measure, one after the other. Others are compared with the first.
     pub wires: Vec<Wire>,
-    /// The tasks.
+    /// Tasks to measure on each service.
     pub tasks: Vec<Task>,
-    /// How much of each.
+    /// Durations and numbers of clients.
     pub config: BenchConfig,
-    /// The services of others.
+    /// Other services to measure.
     pub peers: Vec<Peer>,
 }
 
-/// What came of it.
+/// Results of a comparison.
 #[derive(Clone, Debug)]
 pub struct ServiceComparison {
-    /// What a message and its answer take.
+    /// Time of a raw message and its answer.
     pub round_trip: RoundTrip,
-    /// How many nodes of ours there were.
+    /// Number of quorate nodes.
     pub nodes: usize,
-    /// How much of each task was done.
+    /// Durations and numbers of clients.
     pub config: BenchConfig,
-    /// What ours did, for each way in which nodes talk.
+    /// Results of quorate for each transport.
     pub ours: Vec<(Wire, Results)>,
-    /// What others did.
+    /// Results of the other services.
     pub others: Vec<PeerResult>,
-    /// The machine.
+    /// Machine on which everything was measured.
     pub machine: Machine,
 }
 
-/// What came of each task.
+/// Result of each task.
 pub type Results = Vec<(Task, Result<Measurement, BenchError>)>;
 
-/// On what it was measured.
+/// Description of the machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// How many cores servers and clients share.
+    /// Number of cores, shared by servers and clients.
     pub cores: usize,
-    /// What the processor says that it is.
+    /// Model name of the processor.
     pub processor: String,
-    /// Whether what should be on a disk was in memory.
+    /// Whether temporary directories are in memory, so that nothing was on a disk.
     pub disk_is_memory: bool,
-    /// Whether this program was optimised: figures of one that was not say little.
+    /// Whether this program is a release build. Results of a debug build mean little.
     pub optimised: bool,
-    /// Which share of all cores others used in the second before, where the system tells.
+    /// Share of all cores that was in use during one second before the run, if known.
     pub busy: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Machine {
     }
 }
 
-/// Which share of all cores is used while we do nothing.
+/// Measures the share of all cores that is in use while this program is idle.
 async fn busy() -> Option<f64> {
     let before = ticks()?;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -96,24 +96,24 @@ async fn busy() -> Option<f64> {
     (all > 0.0).then(|| 1.0 - idle / all)
 }
 
-/// How much time of all cores has gone by so far, and how much of it with nothing to do.
+/// Total and idle time of all cores since boot, in ticks.
 fn ticks() -> Option<[u64; 2]> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Option<Vec<u64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
     let ticks = ticks?;
-    // The fourth and the fifth: idle, and waiting for a disk.
+    // Fields four and five are idle time and time waiting for a disk.
     Some([ticks.iter().take(8).sum(), ticks.iter().skip(3).take(2).sum()])
 }
 
-/// Runs all of it, one after the other. `progress` hears what is done next.
+/// Runs all tasks of the plan in sequence. `progress` receives a description of each next step.
 pub async fn run(
     plan: &ComparisonPlan,
     round_trip: RoundTrip,
     mut progress: impl FnMut(&str),
 ) -> ServiceComparison {
     let ComparisonPlan { nodes, config, .. } = *plan;
-    // Before anything that we do ourselves is counted.
+    // Measured first, so that our own work is not included.
     let machine = Machine::here().await;
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     for wire in &plan.wires {
@@ -143,7 +143,7 @@ async fn run_quorate_task(
     perform(&cluster, task, &plan.config).await
 }
 
-/// How ours are set up, in words.
+/// Describes the setting of quorate.
 fn setting(nodes: usize, wire: Wire) -> String {
     match wire {
         Wire::Tls => format!("{nodes} nodes, mutual TLS"),
@@ -151,7 +151,7 @@ fn setting(nodes: usize, wire: Wire) -> String {
     }
 }
 
-/// A service with a setting, ours or another's.
+/// One service with a setting, ours or another.
 struct ServiceRow<'c> {
     peer: Option<Peer>,
     service: &'static str,
@@ -171,7 +171,7 @@ impl ServiceRow<'_> {
         found.and_then(|(_, result)| result.as_ref().ok())
     }
 
-    /// What went wrong, a line for each.
+    /// Problems of the service, one line each.
     fn problems(&self) -> Vec<String> {
         let mut all: Vec<String> = self.absent.iter().map(|absent| absent.to_string()).collect();
         for (task, result) in self.results {
@@ -183,7 +183,7 @@ impl ServiceRow<'_> {
     }
 }
 
-/// The figures that are compared.
+/// Quantities that the tables compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Figure {
     AloneHalf,
@@ -198,7 +198,7 @@ impl Figure {
     const ALL: [Self; 6] =
         [Self::AloneHalf, Self::AloneMost, Self::Apart, Self::HandOffs, Self::Queue, Self::Killed];
 
-    /// Its value, if it was measured. Times are in microseconds, rates by the second.
+    /// Value of the quantity, if measured. Times are in microseconds, rates are per second.
     fn of(self, row: &ServiceRow<'_>) -> Option<f64> {
         let value = match self {
             Self::AloneHalf => row.measured(Task::Alone)?.latency.percentile(50.0),
@@ -215,7 +215,7 @@ impl Figure {
         matches!(self, Self::AloneHalf | Self::AloneMost | Self::Killed)
     }
 
-    /// How many times as good ours is as another.
+    /// Factor by which ours is better than the other.
     fn ratio(self, ours: &ServiceRow<'_>, other: &ServiceRow<'_>) -> Option<f64> {
         let (own, theirs) = (self.of(ours)?, self.of(other)?);
         Some(if self.less_is_better() { theirs / own } else { own / theirs })

@@ -1,4 +1,4 @@
-//! The part of the page about locks.
+//! Section of the performance page about locks.
 
 use super::goals::{ALONE, HAND_OFFS};
 use super::{ServiceComparison, setting};
@@ -6,7 +6,7 @@ use crate::format::{number, time};
 use crate::measure::Measurement;
 use crate::task::Task;
 
-/// What each of them promises, which no figure shows.
+/// Guarantees of each service, which no measurement shows.
 const GUARANTEES: &str = "\
 | | who is next | token with a grant | may fail | after all have restarted | relies on |
 |---|---|---|---|---|---|
@@ -17,7 +17,7 @@ const GUARANTEES: &str = "\
 | Redlock, five instances | whoever happens to try when it is free | no | two of the five instances | with `fsync always`: as it was; in memory: free, while the holder believes that it has it | five clocks that neither jump nor differ in rate |
 ";
 
-/// How services are set up and what that means.
+/// Settings of the services and their consequences.
 const CAVEATS: &str = "\
 - **Durability differs.** etcd, ZooKeeper and Redis with `fsync always` write every change to the disk before they answer. In
   memory their folders are in `/dev/shm`: what must be written is written, but to memory. quorate writes no grant to the disk:
@@ -40,7 +40,7 @@ const CAVEATS: &str = "\
 ";
 
 impl ServiceComparison {
-    /// The part about locks; `chart` is the file with the chart, if there is one.
+    /// Renders the section about locks; `chart` is the file name of the chart, if any.
     pub fn section(&self, chart: Option<&str>) -> String {
         let Some((wire, _)) = self.ours.first() else { return String::new() };
         let (ours, machine) = (setting(self.nodes, *wire), &self.machine);
@@ -88,7 +88,7 @@ impl ServiceComparison {
         page + &self.versions()
     }
 
-    /// For each goal that is missed, what there is to know about it.
+    /// Explains each goal that is missed.
     fn missed(&self) -> String {
         let missed = self.goals().into_iter().filter(|goal| goal.met == Some(false));
         let lines: Vec<String> = missed
@@ -104,7 +104,7 @@ impl ServiceComparison {
         format!("\nMissed, and where the time is:\n\n{}", lines.concat())
     }
 
-    /// Where the time of one of our figures is.
+    /// Explains where the time of one of our results is spent.
     fn why(&self, what: &str) -> String {
         let rows = self.rows();
         let Some(ours) = rows.first().filter(|row| row.peer.is_none()) else {

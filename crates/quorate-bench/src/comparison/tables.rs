@@ -1,4 +1,4 @@
-//! What is printed: one table of all, how many times as good ours is, the goals, and what the time goes into.
+//! Tables of a comparison: all results, the factors by which ours is better, the goals, and the processor time.
 
 use super::{Figure, ServiceComparison, ServiceRow};
 use crate::format::{number, time, times};
@@ -6,7 +6,7 @@ use crate::measure::Measurement;
 use crate::task::Task;
 use crate::text_table::TextTable;
 
-/// What stands where there is nothing.
+/// Text of a cell without a value.
 const EMPTY_CELL: &str = "-";
 
 fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
@@ -18,7 +18,7 @@ impl ServiceComparison {
         self.round_trip.median()
     }
 
-    /// All services with all settings.
+    /// Results of all services with all settings.
     pub(super) fn figures(&self) -> TextTable {
         let queue = format!("{} waiters", number(self.config.queue as f64));
         let mut table = TextTable::new(&[
@@ -52,7 +52,7 @@ impl ServiceComparison {
         table
     }
 
-    /// How long it took until all waiters have had their turn, or how many have.
+    /// Time until every waiter has held the lock once, or the number that did within the time.
     fn waiters(&self, done: &Measurement) -> String {
         match done.cycles >= self.config.queue as u64 {
             true => time(done.seconds * 1e6),
@@ -60,7 +60,7 @@ impl ServiceComparison {
         }
     }
 
-    /// How many times as good the first of ours is as each of the others.
+    /// Factors by which the first setting of ours is better than each other service.
     pub(super) fn ratios(&self) -> TextTable {
         let mut table = TextTable::new(&[
             "service",
@@ -104,7 +104,7 @@ impl ServiceComparison {
         table
     }
 
-    /// Processor time of servers and clients for each lock, and messages.
+    /// Processor time of servers and clients per lock, and messages per lock.
     pub(super) fn costs(&self) -> TextTable {
         let mut table = TextTable::new(&[
             "service",
@@ -135,7 +135,7 @@ impl ServiceComparison {
         table
     }
 
-    /// What is not there, and why: a line for each service or task.
+    /// Missing results and their reasons, one line for each service or task.
     pub(super) fn problems(&self) -> Vec<String> {
         let lines = |row: &ServiceRow<'_>| {
             let title = row.title();
@@ -144,7 +144,7 @@ impl ServiceComparison {
         self.rows().iter().flat_map(|row| -> Vec<String> { lines(row) }).collect()
     }
 
-    /// All of it for a terminal.
+    /// Renders all tables for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.round_trip);
         text += &self.figures().text(2);
@@ -168,7 +168,7 @@ impl ServiceComparison {
 }
 
 impl super::Machine {
-    /// What a reader must know before believing the figures.
+    /// Facts that a reader must know before relying on the results.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.disk_is_memory {

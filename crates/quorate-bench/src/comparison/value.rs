@@ -1,4 +1,4 @@
-//! The same as JSON.
+//! Results as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::service::BenchError;
 use crate::task::Task;
 
 impl Wire {
-    /// Its name on the command line.
+    /// Name of the transport on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tls => "tls",
@@ -20,7 +20,7 @@ impl Wire {
 }
 
 impl Measurement {
-    /// As JSON, beside what a message and its answer take in microseconds.
+    /// Returns the measurement as JSON, together with its ratio to a raw round trip in microseconds.
     pub fn value(&self, round_trip_us: f64) -> Value {
         json!({
             "work": self.work,
@@ -40,7 +40,7 @@ impl Measurement {
 }
 
 impl ServiceComparison {
-    /// All of it.
+    /// Returns the whole comparison as JSON.
     pub fn value(&self) -> Value {
         let own = |(wire, results): &(Wire, Vec<_>)| {
             let all = results.iter().map(|result| self.result(result));

@@ -1,7 +1,7 @@
-//! quorate's simulator and checker beside others: the same work, in one run.
+//! Comparison of quorate's simulator and model checker with others: the same work, in one run.
 //!
-//! The programs of others are small ones (`peers/`), which are built and run on the spot in a temporary folder, so that
-//! nobody has to compile what only this needs.
+//! The programs for the others are small (`peers/`). They are built and run on demand in a temporary directory, so that
+//! their dependencies are not part of the normal build.
 
 #[path = "../../peers/stateright/lamport.rs"]
 mod lamport;
@@ -17,23 +17,23 @@ use serde::Serialize;
 use crate::peers::Absent;
 use programs::Program;
 
-/// A simulator or checker that others made.
+/// A simulator or model checker of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// A checker, in Rust.
+    /// Model checker in Rust.
     Stateright,
-    /// A deterministic runtime, in Rust.
+    /// Deterministic simulation runtime in Rust.
     Madsim,
-    /// A simulator, in Python.
+    /// Discrete-event simulator in Python.
     Simpy,
 }
 
 impl Engine {
-    /// All of them.
+    /// All engines, in the order of comparison.
     pub const ALL: [Self; 3] = [Self::Stateright, Self::Madsim, Self::Simpy];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stateright => "stateright",
@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// Its version, which is written into what is built.
+    /// Version that is pinned in the program's manifest.
     pub fn version(self) -> &'static str {
         match self {
             Self::Stateright => "0.31.0",
@@ -63,19 +63,19 @@ impl Engine {
     }
 }
 
-/// What is simulated or explored.
+/// Workload to simulate or explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EngineWorkload {
-    /// 32 processes in a ring and 128 tokens, each passed on so many times, with uniform delays.
+    /// 32 processes in a ring and 128 tokens, each forwarded `hops` times, with uniform delays.
     Ring { hops: u64 },
-    /// So many processes of Ricart and Agrawala, each asking once, with uniform delays.
+    /// Ricart and Agrawala with this many processes, each requesting once, with uniform delays.
     RicartAgrawala(usize),
-    /// Lamport's mutex among three, with clocks up to a bound, explored.
+    /// Exploration of Lamport's mutex with three processes and bounded clocks.
     Lamport { clock_most: u8 },
 }
 
 impl EngineWorkload {
-    /// A multiple of the ring's length, so that every process gets as many tokens.
+    /// A multiple of the ring's length, so that every process receives the same number of tokens.
     const RING: Self = Self::Ring { hops: 3_200 };
     const LAMPORT: Self = Self::Lamport { clock_most: 6 };
 
@@ -91,44 +91,44 @@ impl EngineWorkload {
         }
     }
 
-    /// How many deliveries or states there are in a run, whoever does it.
+    /// Number of deliveries or states of a run, which is the same for every engine.
     fn amount(self) -> u64 {
         match self {
             Self::Ring { hops } => ring::TOKENS as u64 * hops,
             Self::RicartAgrawala(n) => 2 * n as u64 * (n as u64 - 1),
-            // As TLC counts them; with the smaller bound that tests use, as we do.
+            // As counted by TLC. For the smaller bounds of tests, as counted by our checker.
             Self::Lamport { clock_most: 6 } => 724_274,
             Self::Lamport { .. } => ours::states(self),
         }
     }
 }
 
-/// The same work by ours and by another.
+/// Result of one workload for quorate and another engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EngineResult {
-    /// Which work, and what is counted.
+    /// Title of the workload, with what is counted.
     pub work: String,
-    /// Who else did it.
+    /// Engine that quorate is compared with.
     pub engine: Engine,
-    /// In which way, if it has several.
+    /// Search mode, if the engine has several.
     #[serde(rename = "way")]
     pub mode: &'static str,
-    /// Of ours, in a second.
+    /// Rate of quorate, per second.
     pub ours: f64,
-    /// Of the other, in a second.
+    /// Rate of the other engine, per second.
     pub theirs: f64,
 }
 
-/// All laps.
+/// Results of all engines.
 #[derive(Clone, Debug, Default)]
 pub struct EngineComparison {
-    /// What was measured.
+    /// Results of the engines that ran.
     pub results: Vec<EngineResult>,
-    /// Who did not take part, and why.
+    /// Engines that could not run, with the reason.
     pub absent: Vec<(Engine, Absent)>,
 }
 
-/// Builds and runs them one after the other; each piece of work lasts about so long. `progress` hears what is done next.
+/// Builds and runs all engines in sequence. Each workload lasts about `time`. `progress` receives the next step.
 pub async fn compare(
     engines: &[Engine],
     time: Duration,
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn ours_do_all_of_the_work() {
-        // Each of these makes sure that there are as many deliveries or states as there must be.
+        // Each of these asserts the expected number of deliveries or states.
         for work in [EngineWorkload::Ring { hops: 32 }, EngineWorkload::RicartAgrawala(8)] {
             assert!(ours::rate(work, Duration::ZERO) > 0.0);
         }

@@ -1,4 +1,4 @@
-//! Our simulator and our checker at work, on one thread and with nobody watching, as nobody watches the others.
+//! Our simulator and model checker, on one thread and without monitors, because the others have none.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::EngineWorkload;
 use super::lamport::LamportMutex;
 use super::ring::{self, NoUser, Ring};
 
-/// Deliveries or states in a second, in as many runs as it takes: a mean, as the others' programs print it.
+/// Mean number of deliveries or states per second over repeated runs, as the programs of the others print it.
 pub(super) fn rate(work: EngineWorkload, time: Duration) -> f64 {
     let (start, mut amounts) = (Instant::now(), 0);
     let (mut seconds, least) = (0.0, time.as_secs_f64());
@@ -27,7 +27,7 @@ pub(super) fn rate(work: EngineWorkload, time: Duration) -> f64 {
     amounts as f64 / seconds
 }
 
-/// How many deliveries or states there were, and how long they took.
+/// Executes one run. Returns its deliveries or states, and its duration in seconds.
 fn run(work: EngineWorkload) -> (u64, f64) {
     let start = Instant::now();
     let amount = match work {
@@ -50,7 +50,7 @@ fn run(work: EngineWorkload) -> (u64, f64) {
     (amount, start.elapsed().as_secs_f64())
 }
 
-/// How many states there are, found by going through all of them.
+/// Number of states, counted by full exploration.
 pub(super) fn states(work: EngineWorkload) -> u64 {
     let EngineWorkload::Lamport { clock_most } = work else { return 0 };
     let model = LamportMutex { clock_most };
@@ -61,7 +61,7 @@ pub(super) fn states(work: EngineWorkload) -> u64 {
     explored.progress.states
 }
 
-/// Links that lose nothing, with delays from 1 to 1,000 ticks.
+/// Lossless links with uniform delays from 1 to 1,000 ticks.
 fn model(n: usize) -> WorldModel {
     let delay = Delay::Uniform(Span(1), Span(1_000));
     WorldModel {

@@ -1,4 +1,4 @@
-//! The programs of others: written into a temporary folder, built there, and run.
+//! Programs for the other engines: written to a temporary directory, built there, and run.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,19 +11,19 @@ use super::{Engine, EngineWorkload};
 use crate::peers::{Absent, program};
 use crate::service::BenchError;
 
-/// What is not built by then is given up.
+/// Maximum time to build a program.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A program that can be run.
+/// A program that has been built.
 pub(super) struct Program {
     engine: Engine,
     program: PathBuf,
-    /// What it is given first.
+    /// First argument, for an interpreter.
     script: Option<PathBuf>,
     _folder: TempDir,
 }
 
-/// The files of a program, by name.
+/// Source files of a program: name and contents.
 pub(super) fn sources(engine: Engine) -> Vec<(&'static str, &'static str)> {
     match engine {
         Engine::Stateright => vec![
@@ -63,7 +63,7 @@ impl Program {
         Ok(Self { engine, program, script, _folder: folder })
     }
 
-    /// Deliveries or states in a second, for each way in which it goes about it.
+    /// Deliveries or states per second for each mode of the engine.
     pub(super) async fn rates(
         &self,
         work: EngineWorkload,
@@ -98,7 +98,7 @@ impl Program {
     }
 }
 
-/// Builds the program of a folder; where it is then.
+/// Builds the program in a directory and returns its path.
 async fn cargo(
     tool: &Path,
     folder: &Path,
@@ -109,14 +109,14 @@ async fn cargo(
     let mut command = Command::new(tool);
     command.current_dir(folder).args(["build", "--release", "--quiet", "--target-dir"]);
     command.arg(&target);
-    // Whatever we were built with is no business of theirs.
+    // Our own compiler flags must not apply to it.
     command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("RUSTFLAGS");
     command.envs(flags.map(|flags| ("RUSTFLAGS", flags)));
     output(&mut command, BUILD_TIMEOUT).await?;
     Ok(target.join("release").join(name))
 }
 
-/// An environment with SimPy in it; its Python.
+/// Creates a virtual environment with SimPy and returns its Python.
 async fn python(tool: &Path, folder: &Path) -> Result<PathBuf, BenchError> {
     let environment = folder.join("venv");
     output(Command::new(tool).args(["-m", "venv"]).arg(&environment), BUILD_TIMEOUT).await?;
@@ -128,7 +128,7 @@ async fn python(tool: &Path, folder: &Path) -> Result<PathBuf, BenchError> {
     Ok(python)
 }
 
-/// What a command prints, or the last line of its complaint.
+/// Returns the output of a command. Fails with the most informative line of its error output.
 async fn output(command: &mut Command, limit: Duration) -> Result<String, BenchError> {
     command.stdin(Stdio::null()).kill_on_drop(true);
     let late = |_| BenchError(format!("not done within {} s", limit.as_secs()));
@@ -138,7 +138,7 @@ async fn output(command: &mut Command, limit: Duration) -> Result<String, BenchE
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
     let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
-    // Of cargo's words the first that begins so says what is wrong; of Python's the last line does.
+    // For cargo the first line that starts with `error` is the cause, for Python it is the last line.
     let error = stderr.lines().find(|line| line.starts_with("error"));
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
     Err(BenchError(error.or(last).unwrap_or("it failed without a word").to_owned()))

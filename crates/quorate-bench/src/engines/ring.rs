@@ -1,4 +1,4 @@
-//! Processes in a ring that pass tokens on: hardly any work for the process, so that the driver is what is measured.
+//! Processes in a ring that forward tokens. The processes do hardly any work, so that the driver is measured.
 
 use std::convert::Infallible;
 
@@ -21,7 +21,7 @@ impl Ring {
     }
 }
 
-/// A token, and how often it is still to be received.
+/// Token with its remaining hops.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Token(u64);
 
@@ -57,7 +57,7 @@ impl Message for Token {
     }
 }
 
-/// Nobody wants anything.
+/// User that gives no commands.
 pub(super) struct NoUser;
 
 impl User for NoUser {

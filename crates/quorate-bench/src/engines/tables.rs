@@ -1,4 +1,4 @@
-//! What is printed of a race, and what stands on the page.
+//! Table and page section of an engine comparison.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::EngineComparison;
 use crate::format::{number, times};
 use crate::text_table::TextTable;
 
-/// How it was measured.
+/// Conditions of the measurement.
 const CAVEATS: &str = "\
 - One thread each. Nobody watches: no monitors, no accounts, no trace, since the others have none.
 - Ring: 32 processes, 128 tokens in flight, uniform delays. Ricart-Agrawala: everybody asks once at the start, uniform delays.
@@ -39,20 +39,20 @@ impl EngineComparison {
         self.absent.iter().map(|(engine, absent)| format!("{}: {absent}", engine.name())).collect()
     }
 
-    /// All of it for a terminal.
+    /// Renders the results for a terminal.
     pub fn text(&self) -> String {
         let problems: String = self.problems().iter().map(|line| format!("{line}\n")).collect();
         let table = if self.results.is_empty() { String::new() } else { self.table().text(2) };
         table + &problems
     }
 
-    /// The part of the page about it.
+    /// Renders the section of the performance page.
     pub fn section(&self) -> String {
         let problems: String = self.problems().iter().map(|line| format!("\n{line}.\n")).collect();
         format!("## Simulator and checker\n\n{}{problems}\n{CAVEATS}", self.table().markdown(2))
     }
 
-    /// The same as JSON.
+    /// Returns the results as JSON.
     pub fn value(&self) -> Value {
         let result = |result: &super::EngineResult| {
             json!({

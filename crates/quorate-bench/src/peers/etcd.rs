@@ -1,7 +1,7 @@
-//! etcd: three nodes, its own lock service (`v3lock`) called over gRPC.
+//! etcd: three nodes, with its own lock service (`v3lock`) over gRPC.
 //!
-//! A client has a connection and a lease of its own, which it keeps alive. Waiting is the server's: there is nothing to try
-//! again.
+//! A client has its own connection and its own lease, which it keeps alive. Waiting happens on the server, so the client
+//! never retries.
 
 use std::process::Command;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Etcd {
             command.args(["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]);
             command.args(["--listen-client-urls", endpoint, "--advertise-client-urls", endpoint]);
             command.args(["--initial-cluster", &cluster.join(",")]);
-            // A machine may be configured for an etcd of its own.
+            // The environment may configure another etcd.
             for (name, _) in std::env::vars_os() {
                 if name.to_string_lossy().starts_with("ETCD_") {
                     command.env_remove(name);
@@ -63,7 +63,7 @@ impl Etcd {
         Ok(all)
     }
 
-    /// A node is ready when it grants a lease: then it knows a leader.
+    /// Waits until a node grants a lease, because then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
         let endpoint = self.endpoints[node].clone();
         let leased = async || lease(&mut LeaseClient::new(channel(&endpoint).await?), 2).await;
@@ -107,7 +107,7 @@ impl Service for Etcd {
     }
 }
 
-/// Says again and again that the client lives.
+/// Renews the lease periodically.
 async fn keep_alive(
     mut leases: LeaseClient<Channel>,
     lease: i64,

@@ -1,8 +1,7 @@
-//! The services that quorate is compared with: started here, where they are installed, each with the client that a program
-//! would use.
+//! Services that quorate is compared with. They are started here if they are installed, each with a typical client.
 //!
-//! Their clients are written here as well, as small as they can be: a library would only add to what is measured, and
-//! sixty seconds to our compilation.
+//! The clients are minimal and part of this crate: a library would add to what is measured, and sixty seconds to the
+//! compilation.
 
 mod etcd;
 mod redis;
@@ -24,34 +23,34 @@ use crate::storage::Storage;
 use crate::task::{BenchConfig, Task, perform};
 use crate::work;
 
-/// How many nodes an ensemble has.
+/// Number of nodes of an ensemble.
 const NODES: usize = 3;
 
-/// A server that does not answer after so long is given up.
+/// Maximum time for a server to start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// One attempt to talk to a server: while it starts it may take a connection and say nothing.
+/// Timeout of one attempt to reach a server. A starting server may accept a connection and not answer.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A service that others made.
+/// A lock service of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peer {
-    /// etcd, three nodes.
+    /// etcd with three nodes.
     Etcd,
-    /// ZooKeeper, three nodes.
+    /// ZooKeeper with three nodes.
     Zookeeper,
-    /// Redis, one instance.
+    /// Redis with one instance.
     Redis,
-    /// Redlock over five instances of Redis.
+    /// Redlock with five Redis instances.
     Redlock,
 }
 
 impl Peer {
-    /// All of them.
+    /// All services, in the order of comparison.
     pub const ALL: [Self; 4] = [Self::Etcd, Self::Zookeeper, Self::Redis, Self::Redlock];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -61,7 +60,7 @@ impl Peer {
         }
     }
 
-    /// How it is set up, in words.
+    /// Describes the setting of the service.
     pub fn setting(self, storage: Storage) -> &'static str {
         match (self, storage) {
             (Self::Etcd | Self::Zookeeper, Storage::Disk) => "3 nodes, on disk",
@@ -73,7 +72,7 @@ impl Peer {
         }
     }
 
-    /// For so long it works before anything counts.
+    /// Duration of the warm-up before measuring.
     fn warm_up(self, config: &BenchConfig) -> Duration {
         match self {
             Self::Zookeeper => config.warm_up,
@@ -82,17 +81,17 @@ impl Peer {
     }
 }
 
-/// Why there is nothing to measure.
+/// Reason why a service could not be measured.
 #[derive(Clone, Debug)]
 pub enum Absent {
-    /// It is not installed: what is missing.
+    /// The service is not installed. The text names the missing part.
     Missing(String),
-    /// It did not start: its last words.
+    /// The service did not start. The text is its last log line.
     Failed(String),
 }
 
 impl Absent {
-    /// In a word, for programs.
+    /// Identifier of the reason, for JSON.
     pub fn state(&self) -> &'static str {
         match self {
             Self::Missing(_) => "missing",
@@ -100,7 +99,7 @@ impl Absent {
         }
     }
 
-    /// What is missing, or the last words.
+    /// Missing part, or last log line.
     pub fn why(&self) -> &str {
         let (Self::Missing(why) | Self::Failed(why)) = self;
         why
@@ -122,27 +121,27 @@ impl From<BenchError> for Absent {
     }
 }
 
-/// What came of a service with a setting.
+/// Result of one service with a setting.
 #[derive(Clone, Debug)]
 pub struct PeerResult {
-    /// Which service.
+    /// Service that was measured.
     pub peer: Peer,
-    /// Where it keeps what it must remember.
+    /// Storage of the service.
     pub storage: Storage,
-    /// What it says that it is, and what came of each task; or why there is nothing.
+    /// Version and results, or the reason why there are none.
     pub outcome: Result<PeerRun, Absent>,
 }
 
-/// What a service did.
+/// Version and results of a service.
 #[derive(Clone, Debug)]
 pub struct PeerRun {
-    /// What it says that it is.
+    /// Version that the service reports.
     pub version: String,
-    /// What came of each task.
+    /// Result of each task.
     pub results: Vec<(Task, Result<Measurement, BenchError>)>,
 }
 
-/// Starts a service, makes it work and ends it. `progress` hears what is done next.
+/// Starts a service, runs the tasks, and stops it. `progress` receives a description of each next step.
 pub async fn run(
     peer: Peer,
     storage: Storage,
@@ -173,7 +172,7 @@ pub async fn run(
     PeerResult { peer, storage, outcome }
 }
 
-/// Waits until a server does for us what it does when it is ready, or says what it said last.
+/// Waits until an attempt to use a server succeeds. Fails with the last log line of the server.
 async fn ready<T, F: Future<Output = Result<T, BenchError>>>(
     processes: &mut Processes,
     number: usize,
@@ -199,7 +198,7 @@ async fn run_tasks(
     mut progress: impl FnMut(&str),
 ) -> PeerRun {
     progress("warms up");
-    // Whatever is wrong is seen again where it counts.
+    // A failure of the warm-up is ignored: it will recur in the measured tasks.
     let warm = work::apart(service, config.apart, warm_up);
     let _ = tokio::time::timeout(warm_up + START_TIMEOUT, warm).await;
     let mut results = Vec::new();
@@ -210,7 +209,7 @@ async fn run_tasks(
     PeerRun { version: version.to_owned(), results }
 }
 
-/// Where a program is that is called by its name.
+/// Finds a program on the PATH.
 pub(crate) fn program(name: &str) -> Result<PathBuf, Absent> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).map(|folder| folder.join(name));
@@ -220,7 +219,7 @@ pub(crate) fn program(name: &str) -> Result<PathBuf, Absent> {
         .ok_or_else(|| Absent::Missing(format!("{name} is not on the PATH")))
 }
 
-/// The first line of what a program says of its version.
+/// First line of the version output of a program.
 fn version_line(program: &Path, arguments: &[&str]) -> Result<String, BenchError> {
     let output = Command::new(program).args(arguments).output().map_err(BenchError::new)?;
     let output = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,8 +1,8 @@
-//! Redis: one instance, whose locks are keys that go away after a while.
+//! Redis: one instance, whose locks are keys that expire.
 //!
-//! The usual recipe: `SET name value NX PX ttl` with a random value, freed by a script that compares the value first.
-//! There is no queue: whoever does not get it tries again after a random 0.2 to 2 ms. Libraries wait 100 to 300 ms, which
-//! would mean some twenty hand-offs a second, whatever the server does.
+//! The usual recipe: `SET name value NX PX ttl` with a random value, released by a script that compares the value first.
+//! There is no queue: a client that does not get the lock retries after a random 0.2 to 2 ms. Libraries wait 100 to
+//! 300 ms, which would allow only some twenty hand-offs per second, whatever the server does.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -19,14 +19,14 @@ use crate::processes::Processes;
 use crate::service::{BenchError, LockClient, Service};
 use crate::storage::Storage;
 
-/// Frees a lock if it is still ours.
+/// Deletes a lock if its value is still ours.
 pub(super) const RELEASE_SCRIPT: &str =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
-/// Keeps a lock for longer if it is still ours.
+/// Extends a lock if its value is still ours.
 const RENEW_SCRIPT: &str = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) else return 0 end";
 
-/// So many instances that know nothing of each other.
+/// Redis instances that do not know each other.
 pub(super) struct RedisInstances {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) processes: Processes,
@@ -38,7 +38,7 @@ impl RedisInstances {
     pub(super) async fn start(count: usize, storage: Storage) -> Result<Self, Absent> {
         let server = program("redis-server")?;
         let version = version_line(&server, &["--version"])?;
-        // What comes after that is about how it was built.
+        // The rest of the line is about the build.
         let version = version.split(" sha=").next().unwrap_or_default().to_owned();
         let folder = storage.folder()?;
         let addresses = loopback::free_ports(count).map_err(BenchError::new)?;
@@ -69,7 +69,7 @@ impl RedisInstances {
     }
 }
 
-/// One instance.
+/// Lock service on a single Redis instance.
 pub(super) struct Redis(RedisInstances);
 
 impl Redis {
@@ -126,11 +126,11 @@ impl LockClient for RedisLockClient {
     }
 }
 
-/// What is held: its name, and the value that says that it is ours.
+/// Name of a held lock, and the random value that identifies its holder.
 pub(super) type HeldKey = (String, String);
 
-/// Keeps what is held for longer, every third of its time, as clients with a watchdog do. It opens a connection of its
-/// own when there is something to do.
+/// Extends the held lock every third of its lifetime, as clients with a watchdog do. Each renewal opens a separate
+/// connection to the server.
 pub(super) struct LockRenewer {
     held: Arc<Mutex<Option<(HeldKey, Instant)>>>,
     task: JoinHandle<()>,
@@ -143,7 +143,7 @@ impl LockRenewer {
         Self { held, task }
     }
 
-    /// This is held from now on; what was held before.
+    /// Sets the held lock and returns the previous one.
     pub(super) fn set_held(&self, held: Option<HeldKey>) -> Option<HeldKey> {
         let now = held.map(|held| (held, Instant::now()));
         std::mem::replace(&mut *lock(&self.held), now).map(|(held, _)| held)
@@ -168,7 +168,7 @@ async fn renew_while_held(
             for address in &addresses {
                 let _ = renew(*address, &held, ttl).await;
             }
-            // Unless something else is held by now.
+            // Only if the same lock is still held.
             if let Some((_, last)) = lock(&shared).as_mut().filter(|(_, last)| *last == since) {
                 *last = Instant::now();
             }
@@ -192,13 +192,13 @@ async fn renew(
         .await
 }
 
-/// A value that nobody else has.
+/// Random value that is unique to the holder.
 pub(super) fn random_value() -> Result<String, BenchError> {
     let (high, low) = (getrandom::u64(), getrandom::u64());
     Ok(format!("{:016x}{:016x}", high.map_err(BenchError::new)?, low.map_err(BenchError::new)?))
 }
 
-/// 0.2 to 2 ms.
+/// Random delay of 0.2 to 2 ms before the next attempt.
 pub(super) fn retry_delay() -> Result<Duration, BenchError> {
     let chance = getrandom::u32().map_err(BenchError::new)?;
     Ok(Duration::from_micros(200 + u64::from(chance) % 1_801))

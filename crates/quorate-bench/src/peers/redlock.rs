@@ -1,8 +1,8 @@
-//! Redlock: five Redis instances that know nothing of each other, by the published algorithm.
+//! Redlock: five independent Redis instances, used by the published algorithm.
 //!
-//! Ask all of them for the same name and value; whoever has a majority, and time left after what asking took and what
-//! clocks may have drifted, has the lock. Whoever has not frees what it got and tries again later. All five are asked at
-//! once, as its author recommends.
+//! The client sends the same name and value to all instances. It holds the lock if a majority accepted, and if time
+//! remains after subtracting the elapsed time and the possible clock drift. Otherwise it releases what it got and retries
+//! later. The requests are sent to all five instances in parallel, as its author recommends.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::storage::Storage;
 const INSTANCES: usize = 5;
 const MAJORITY: usize = INSTANCES / 2 + 1;
 
-/// An instance that says nothing for so long does not count, so that a dead one delays nobody for long.
+/// Timeout of a reply. An instance that exceeds it does not count, so that a dead one causes only a short delay.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) struct Redlock(RedisInstances);
@@ -59,7 +59,7 @@ impl Service for Redlock {
     }
 }
 
-/// An instance as a client sees it: without a connection if it did not answer the last time.
+/// Connection to an instance; `None` if the instance did not answer the last request.
 struct InstanceConnection {
     address: SocketAddr,
     connection: Option<RespConnection>,
@@ -81,7 +81,7 @@ impl InstanceConnection {
         let reply = tokio::time::timeout(REPLY_TIMEOUT, self.connection.as_mut()?.reply()).await;
         match reply {
             Ok(Ok(reply)) => Some(reply),
-            // An answer that comes later would be taken for that of the next question.
+            // A late reply would be taken for the reply to the next request.
             _ => {
                 self.connection = None;
                 None
@@ -97,7 +97,7 @@ pub(super) struct RedlockClient {
 }
 
 impl RedlockClient {
-    /// Asks all of them; how many did what was asked.
+    /// Sends a command to all instances and returns the number of successes.
     async fn command_all(&mut self, arguments: &[&str]) -> usize {
         for instance in &mut self.instances {
             instance.send(arguments).await;
@@ -115,7 +115,7 @@ impl RedlockClient {
     }
 }
 
-/// What is left of the time, clocks that drift by a hundredth taken into account.
+/// Remaining validity of the lock, assuming that clocks drift by at most one percent.
 fn validity(ttl: Duration, asking_took: Duration) -> Duration {
     let drift = ttl / 100 + Duration::from_millis(2);
     ttl.saturating_sub(asking_took).saturating_sub(drift)

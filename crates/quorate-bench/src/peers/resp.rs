@@ -1,8 +1,8 @@
-//! As much of Redis' protocol as locks need: a question is an array of texts, the answers come in the order of the
-//! questions.
+//! The part of the Redis protocol that locks need: a request is an array of strings, and replies arrive in the order of
+//! the requests.
 //!
-//! A connection is asked by one client, which waits for the answer: nothing goes through another task, so that Redis is
-//! not charged for a client that does more than a lock needs.
+//! A connection is used by one client, which waits for each reply. No other task is involved, so that the measurement
+//! does not include client work that a lock does not need.
 
 use std::net::SocketAddr;
 
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use crate::loopback;
 use crate::service::BenchError;
 
-/// No text in an answer is longer.
+/// Maximum length of a string in a reply.
 const TEXT_MOST: i64 = 1 << 20;
 
-/// An answer.
+/// Reply to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RespReply {
-    /// Nothing: what was asked for is not there, or was not done.
+    /// The value does not exist, or the command was not performed.
     Nil,
     Text(String),
     Number(i64),
@@ -35,13 +35,13 @@ impl RespConnection {
         Ok(Self { stream: BufReader::new(stream), line: String::new() })
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a command and waits for the reply.
     pub(super) async fn command(&mut self, arguments: &[&str]) -> Result<RespReply, BenchError> {
         self.send(arguments).await?;
         self.reply().await
     }
 
-    /// Asks only: the answer is to be fetched before the next question.
+    /// Sends a command. The reply must be read before the next command.
     pub(super) async fn send(&mut self, arguments: &[&str]) -> Result<(), BenchError> {
         let mut text = format!("*{}\r\n", arguments.len());
         for argument in arguments {
@@ -50,7 +50,7 @@ impl RespConnection {
         self.stream.write_all(text.as_bytes()).await.map_err(BenchError::new)
     }
 
-    /// The answer to what was asked.
+    /// Reads the reply to the last command.
     pub(super) async fn reply(&mut self) -> Result<RespReply, BenchError> {
         self.line.clear();
         let read = self.stream.read_line(&mut self.line).await.map_err(BenchError::new)?;
@@ -73,7 +73,7 @@ impl RespConnection {
         }
     }
 
-    /// A text and the end of its line.
+    /// Reads a string and the line end after it.
     async fn text(&mut self, length: usize) -> Result<RespReply, BenchError> {
         let mut bytes = vec![0; length + 2];
         self.stream.read_exact(&mut bytes).await.map_err(BenchError::new)?;
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// What a client makes of these bytes.
+    /// Parses these bytes as replies.
     async fn replies(bytes: &'static str, count: usize) -> Vec<Result<RespReply, String>> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

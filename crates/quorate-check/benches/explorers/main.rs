@@ -1,10 +1,10 @@
-//! How fast states are explored, beside stateright on the same models in the same run.
+//! Speed of exploration, compared with stateright on the same models in the same run.
 //!
-//! `cargo bench -p quorate-check` prints distinct states per second. `--quick` takes smaller worlds, to see that it works.
+//! `cargo bench -p quorate-check` prints distinct states per second. `--quick` uses smaller worlds, as a smoke test.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
-// The same two files are what `quorate bench --against stateright` hands to stateright.
+// `quorate bench --against stateright` gives the same two files to stateright.
 #[path = "../../../quorate-bench/peers/stateright/in_stateright.rs"]
 mod in_stateright;
 #[path = "../../../quorate-bench/peers/stateright/lamport.rs"]
@@ -36,7 +36,7 @@ fn main() {
     let name = format!("LamportMutex, N = 3, clock <= {clock_most}");
     compare(&name, known, || StaterightModel(lamport()), lamport);
     let n = if quick { 3 } else { 4 };
-    // What stateright is given: processes and messages as they are, or what we make of them before we search.
+    // stateright gets the processes and messages as they are, or the compact states that we search ourselves.
     compare(&format!("ricart-agrawala, n = {n}"), None, || plain(n), || world(n, false));
     let compact = || WithFingerprints(world(n, false));
     compare("  the same, our states in both", None, compact, || world(n, false));
@@ -49,7 +49,7 @@ fn main() {
     println!("memory: {} bytes a state, the queue included", full.bytes / full.states.max(1));
 }
 
-/// Everybody asks once.
+/// A world in which each process requests entry once.
 fn world(n: usize, partial_order_reduction: bool) -> World<'static> {
     let make = move |id| RicartAgrawala::new(n, id);
     let mut world = World::new(n, make, MutexUsers { requests: vec![1; n] });
@@ -57,7 +57,7 @@ fn world(n: usize, partial_order_reduction: bool) -> World<'static> {
     world
 }
 
-/// The same for stateright.
+/// The same model for stateright.
 fn plain(n: usize) -> Plain<RicartAgrawala> {
     let processes = ProcessId::all(n).map(|id| RicartAgrawala::new(n, id)).collect();
     Plain { processes, users: MutexUsers { requests: vec![1; n] } }
@@ -66,7 +66,7 @@ fn plain(n: usize) -> Plain<RicartAgrawala> {
 struct Measured {
     states: u64,
     seconds: f64,
-    /// Seconds of the processor.
+    /// CPU time in seconds.
     processor: f64,
     bytes: u64,
 }
@@ -81,7 +81,7 @@ fn compare<S, M: Model>(
     S::State: Clone + Debug + Hash + PartialEq + Send + Sync,
     S::Action: Clone + Debug + PartialEq + Send + Sync,
 {
-    // Turn and turn about, and the best turn counts: the least disturbed.
+    // Alternate between the explorers. The best run counts, because it was disturbed least.
     let turn = || [run_stateright(theirs()), run_ours(&ours(), 1), run_ours(&ours(), 2)];
     let mut best = turn();
     for _ in 0..2 {
@@ -126,7 +126,7 @@ where
     Measured { states: checked.unique_state_count() as u64, seconds, processor, bytes: 0 }
 }
 
-/// What comes of it, seconds, and seconds of the processor, which a busy machine disturbs less.
+/// Result, elapsed seconds, and CPU seconds, which a busy machine disturbs less.
 #[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64, f64) {
     let (start, processor) = (Instant::now(), processor_seconds());
@@ -134,7 +134,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64, f64) {
     (done, start.elapsed().as_secs_f64(), processor_seconds() - processor)
 }
 
-/// Of this process so far, where the system tells; NaN elsewhere.
+/// CPU seconds of this process so far; NaN where the system does not report them.
 fn processor_seconds() -> f64 {
     let ticks = |text: String| {
         let fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(2);

@@ -1,5 +1,5 @@
-//! Our own processes as a model of stateright's, as somebody would write it who has stateright and no more: a state is the
-//! processes, their users and the messages under way, and stateright hashes it.
+//! Our own processes as a stateright model, as an ordinary user of stateright would write it. A state holds the processes,
+//! their users and the messages in flight, and stateright hashes it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use quorate_core::mutex::Mutex;
 use quorate_core::{Effect, Effects, ProcessId, Recipients, Time};
 use stateright::Property;
 
-/// A mutex among processes that do not crash, over links that keep their order.
+/// A mutex among processes that do not crash, over FIFO links.
 pub(crate) struct Plain<P> {
     pub(crate) processes: Vec<P>,
     pub(crate) users: MutexUsers,
@@ -30,7 +30,7 @@ pub(crate) enum Action {
 }
 
 impl<P: Mutex> Plain<P> {
-    /// Does what a process wants.
+    /// Applies the effects of a process.
     fn settle(&self, state: &mut State<P>, id: ProcessId, out: &mut Effects<P>) {
         let n = self.processes.len();
         let mut to_self = VecDeque::new();

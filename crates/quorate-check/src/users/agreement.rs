@@ -1,36 +1,37 @@
-//! Users of an agreement: each has something to propose, once, and waits for what is decided.
+//! Users of an agreement: each may propose a value, once, and waits for the decision.
 
 use quorate_core::agreement::{AgreementKind, Command, Decision, Output, Value};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
 
-/// Who proposes what.
+/// Values that users propose.
 ///
-/// Correct is who does not crash. What those who are up have decided is judged as if nobody else would crash, with all
-/// that was proposed and that will be: a crash that makes a difference is another step.
+/// A process is correct if it does not crash. Decisions of the processes that are up are checked as if no other
+/// process would crash, against all values that were proposed and will be proposed. A crash that makes a
+/// difference is a separate step.
 #[derive(Clone, Debug)]
 pub struct AgreementUsers {
-    /// What they are to agree on.
+    /// Kind of agreement to reach.
     pub agreement_kind: AgreementKind,
-    /// What each proposes; none if it has nothing to propose.
+    /// Value that each user proposes; `None` if it has nothing to propose.
     pub values: Vec<Option<Value>>,
 }
 
 /// The user of an agreement at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUserState {
-    /// What it has proposed or will propose.
+    /// Value that it has proposed or will propose.
     value: Option<Value>,
     proposed: bool,
     up: bool,
     decided: Option<Decision>,
-    /// Whether it has decided something else later on.
+    /// Whether it has later decided something else.
     changed_decision: bool,
 }
 
 impl AgreementUserState {
-    /// What it has proposed, or will unless it crashes.
+    /// Value that it has proposed, or will propose unless it crashes.
     fn proposal(&self) -> Option<Value> {
         self.value.filter(|_| self.proposed || self.up)
     }
@@ -41,7 +42,7 @@ impl AgreementUserState {
 }
 
 impl AgreementUsers {
-    /// Whether this decision of one that is up may be made.
+    /// Whether this decision of a process that is up is valid.
     fn is_valid<'a>(
         &self,
         decision: &Decision,
@@ -88,7 +89,7 @@ impl Users for AgreementUsers {
         }
     }
 
-    /// Who has something to propose does so some time.
+    /// A user that has a value to propose must propose it eventually.
     fn next_command(&self, user: &AgreementUserState) -> Option<(Command, bool)> {
         let open = user.value.filter(|_| user.up && !user.proposed)?;
         Some((Command::Propose(open), true))
@@ -99,7 +100,7 @@ impl Users for AgreementUsers {
     }
 
     fn on_output(&self, user: &mut AgreementUserState, output: &Output) {
-        // One that is blocked goes on waiting.
+        // A blocked process continues to wait.
         let Output::Decided(decision) = output else { return };
         match &user.decided {
             None => user.decided = Some(decision.clone()),
@@ -107,7 +108,7 @@ impl Users for AgreementUsers {
         }
     }
 
-    /// What it proposed may be decided by others.
+    /// Others may decide the value that it proposed.
     fn crashed(&self, user: &AgreementUserState) -> AgreementUserState {
         let value = user.value.filter(|_| user.proposed);
         AgreementUserState {
@@ -145,7 +146,7 @@ impl Users for AgreementUsers {
         user.up && user.proposed && user.decided.is_none()
     }
 
-    /// What is decided remains so.
+    /// A decision is permanent, and so is a violation.
     fn is_visible(&self, _: &AgreementUserState, _: &AgreementUserState) -> bool {
         false
     }
@@ -165,7 +166,7 @@ mod tests {
 
     type UserState = AgreementUserState;
 
-    /// What users of a matter find: who has proposed, who has crashed then, and who has decided what.
+    /// The property violated after these processes have proposed, crashed and decided.
     fn found(
         agreement_kind: AgreementKind,
         values: [u64; 3],

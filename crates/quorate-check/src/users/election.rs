@@ -1,31 +1,31 @@
-//! Users of an election: each may begin so many, and all want one leader, the greatest that is up.
+//! Users of an election: each may start several elections, and all want one leader, the greatest process that is up.
 
 use quorate_core::election::{Command, Identifier, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
 
-/// Who begins elections, and with what processes stand.
+/// Elections that users start, and the identifiers of the candidates.
 ///
-/// Nobody comes back and no identifier changes here, so that of E1 this is left: when a process names a leader, nobody
-/// greater is up; and at rest all that are up name the same.
+/// No process recovers and no identifier changes here. So E1 reduces to this: when a process names a leader, no greater
+/// process is up; and when the system is quiescent, all processes that are up name the same leader.
 #[derive(Clone, Debug)]
 pub struct ElectionUsers {
-    /// How often each begins an election.
+    /// Number of elections that each user starts.
     pub requests: Vec<u8>,
-    /// With what each stands.
+    /// Identifier of each candidate, by process.
     pub candidates: Vec<Identifier>,
 }
 
 /// The user of an election at one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUserState {
-    /// How often it may still begin an election.
+    /// Number of elections that it may still start.
     remaining: u8,
-    /// Whether it has begun one and was told of no leader since.
+    /// Whether it has started an election and has learnt of no leader since.
     pending: bool,
     status: LeaderStatus,
-    /// The least leader that its process has named: if a greater one is up now, it was up then.
+    /// Least leader that its process has named. A greater process that is up now was also up then.
     lowest_leader: Option<Identifier>,
 }
 
@@ -34,7 +34,6 @@ enum LeaderStatus {
     Nothing,
     Undecided,
     Elected(ProcessId),
-    /// It is down.
     Down,
 }
 
@@ -66,7 +65,7 @@ impl Users for ElectionUsers {
         }
     }
 
-    /// Nobody has to begin an election, and who takes part in one waits for its end.
+    /// No user must start an election, and a user that takes part in one waits for its end.
     fn next_command(&self, user: &ElectionUserState) -> Option<(Command, bool)> {
         let idle =
             !user.pending && !matches!(user.status, LeaderStatus::Undecided | LeaderStatus::Down);
@@ -136,7 +135,7 @@ impl Users for ElectionUsers {
         user.status == LeaderStatus::Undecided
     }
 
-    /// A leader that should not have been named remains one.
+    /// A wrongly named leader remains a violation.
     fn is_visible(&self, _: &ElectionUserState, _: &ElectionUserState) -> bool {
         false
     }
@@ -156,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// What users find whose processes have told them this, one after the other.
+    /// The property violated after these outputs, each at a process.
     fn found(outputs: &[(usize, Output)], crashed: &[usize]) -> Option<Property> {
         let all = Candidates::new(3, &[5, 7, 9]);
         let candidates = ProcessId::all(3).map(|id| all.of(id)).collect();

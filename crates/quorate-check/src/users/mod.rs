@@ -1,7 +1,7 @@
-//! Users of a small world: what they may ask, what they hear, and what they make of it.
+//! Users of a small world: the commands they issue, the outputs they receive, and the properties they check.
 //!
-//! A family has a file here. What is wrong is judged with the meaning that the simulator's monitors give it, so that
-//! a counterexample breaks the same property when it is replayed.
+//! Each family of algorithms has a file here. Properties have the same meaning as in the simulator's monitors, so that a
+//! counterexample violates the same property when it is replayed.
 
 mod agreement;
 mod election;
@@ -20,43 +20,43 @@ pub use mutex::{MutexUserState, MutexUsers};
 
 /// The users of a family of algorithms.
 pub trait Users: Send + Sync {
-    /// What they may ask.
+    /// Command that a user may issue.
     type Command;
-    /// What they may hear.
+    /// Output that a user may receive.
     type Output;
-    /// The user at one process.
+    /// State of the user at one process.
     type UserState: Clone + Eq + Hash + Debug + Send + Sync;
 
-    /// The user at a process, to begin with.
+    /// Initial state of the user at a process.
     fn initial_user(&self, process: ProcessId) -> Self::UserState;
 
-    /// What a user may ask now, and whether it will.
+    /// The command that a user may issue now, and whether it must issue it eventually.
     fn next_command(&self, user: &Self::UserState) -> Option<(Self::Command, bool)>;
 
-    /// A process has taken what its user asked.
+    /// Called when a user issues a command to its process.
     fn on_command(&self, user: &mut Self::UserState, command: &Self::Command);
 
-    /// A process has told its user something.
+    /// Called when a process sends an output to its user.
     fn on_output(&self, user: &mut Self::UserState, output: &Self::Output);
 
-    /// What is still to be known of a user whose process has crashed: what it told the world, such as a proposal, and
-    /// nothing that tells the dead apart otherwise.
+    /// State of a user whose process has crashed. It keeps only what the user made known to others, such as a proposal, so
+    /// that crashed users do not differ otherwise.
     fn crashed(&self, user: &Self::UserState) -> Self::UserState;
 
-    /// The user of a process that has crashed and may come back with its memory; none where users of this family are not
-    /// there for that.
+    /// State of a user whose process has crashed and may recover with its memory; `None` if users of this
+    /// family do not support recovery.
     fn suspended(&self, user: &Self::UserState) -> Option<Self::UserState> {
         let _ = user;
         None
     }
 
-    /// The process of a suspended user is back, and has not told it anything yet.
+    /// Called when the process of a suspended user has recovered, before it sends any output.
     fn resumed(&self, user: &mut Self::UserState) {
         let _ = user;
     }
 
-    /// What is wrong with these users together, whatever happens next unless somebody crashes. They come in the order
-    /// of their processes, the dead among them as [`Self::crashed`] left them.
+    /// The property that these users violate together, whatever happens next except a crash. Users are in the order of
+    /// their processes; crashed ones are as [`Self::crashed`] left them.
     fn broken<'a>(
         &self,
         user_states: impl Iterator<Item = &'a Self::UserState> + Clone,
@@ -64,7 +64,7 @@ pub trait Users: Send + Sync {
     where
         Self::UserState: 'a;
 
-    /// What is wrong with these users where nothing that must happen is left to happen.
+    /// The property that these users violate if no action that must happen is possible.
     fn broken_when_quiescent<'a>(
         &self,
         user_states: impl Iterator<Item = &'a Self::UserState> + Clone,
@@ -76,25 +76,26 @@ pub trait Users: Send + Sync {
         None
     }
 
-    /// Whether a user waits for what it must not wait for in vain.
+    /// Whether a user waits for something that it must eventually get.
     fn is_waiting(&self, user: &Self::UserState) -> bool;
 
-    /// Whether a change of the user may mend or undo what is wrong with several users together.
+    /// Whether a change of the user may end a violation that involves several users. A violation that cannot end is still
+    /// found in a later state.
     fn is_visible(&self, before: &Self::UserState, after: &Self::UserState) -> bool;
 
-    /// Whether a user has, or had, what it wanted.
+    /// Whether a user has got what it wanted, now or earlier.
     fn is_satisfied(&self, user: &Self::UserState) -> bool;
 
-    /// Whether a user is inside: it has entered, and what it asks next is to leave.
+    /// Whether a user is inside the critical section. Its next command is then to leave.
     fn is_inside(&self, user: &Self::UserState) -> bool {
         let _ = user;
         false
     }
 
-    /// The property that is broken if a user waits for ever.
+    /// The property violated if a user waits forever.
     fn starvation_property(&self) -> Property;
 
-    /// The same user with every process that it names called by another name; none if that would not be the same.
+    /// The same user with renamed processes; `None` if users of this family cannot be renamed.
     fn renamed(
         &self,
         user: &Self::UserState,

@@ -1,4 +1,4 @@
-//! Users of a multicast: each may send so many messages, and all want them delivered as the algorithm promises.
+//! Users of a multicast: each may send several messages, and all check that they are delivered as the algorithm promises.
 
 use quorate_core::multicast::{Command, Group, Output};
 use quorate_core::{ProcessId, Property};
@@ -6,17 +6,17 @@ use quorate_core::{ProcessId, Property};
 use super::Users;
 use crate::world::PROCESSES_MOST;
 
-/// Who sends how much, to whom, and what is promised.
+/// Messages that users send, their recipients, and the promised properties.
 ///
-/// Live is who does not crash. Orders are judged among those who are up as if nobody else would crash; what is
-/// missing, at rest.
+/// A process is live if it does not crash. Orders are checked among the processes that are up, as if no other process would
+/// crash. Missing deliveries are checked when the system is quiescent.
 #[derive(Clone, Debug)]
 pub struct MulticastUsers {
-    /// How many messages each sends.
+    /// Number of messages that each user sends.
     pub requests: Vec<u8>,
-    /// For whom they are.
+    /// Recipients of the messages.
     pub to: Group,
-    /// What is judged.
+    /// Properties that are checked.
     pub promised: Vec<Property>,
 }
 
@@ -25,25 +25,25 @@ pub struct MulticastUsers {
 pub struct MulticastUserState {
     id: u8,
     up: bool,
-    /// How many messages it has sent, and may still send.
+    /// Numbers of messages that it has sent and may still send.
     sent: u8,
     remaining: u8,
-    /// What it delivered, in order if an order is promised that can be seen by comparing with others only; sends among
-    /// that where it matters what happened before them.
+    /// Delivered messages. Their order is kept only if an order is promised that must be compared with others. Sends are
+    /// recorded if causal order is promised, because then the events before them matter.
     log: Vec<LogEvent>,
-    /// What it did wrong all by itself.
+    /// Violation that its own process alone reveals.
     wrong: Option<Property>,
 }
 
-/// Something that a user did or saw.
+/// Event in the log of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum LogEvent {
-    /// It sent its next message.
+    /// The user sent its next message.
     Sent,
     Delivered(MessageId),
 }
 
-/// Which message.
+/// Sender and sequence number of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct MessageId {
     origin: u8,
@@ -72,7 +72,7 @@ impl MulticastUsers {
         self.to.contains(ProcessId::new(user.id.into()))
     }
 
-    /// What is wrong with a delivery, as far as the place alone can tell.
+    /// The property violated by a delivery, as far as the delivering process alone can tell.
     fn wrong(&self, user: &MulticastUserState, message: MessageId) -> Option<Property> {
         if !self.is_member(user) || user.has(message) {
             return Some(Property::DeliveryIntegrity);
@@ -81,7 +81,7 @@ impl MulticastUsers {
         (!(0..message.number).all(earlier)).then_some(Property::FifoOrder)
     }
 
-    /// Whether somebody has delivered something that happened after what it had not delivered.
+    /// Whether a process has delivered a message before another one that causally precedes it.
     fn is_out_of_causal_order(&self, user_states: &[&MulticastUserState]) -> bool {
         user_states.iter().filter(|user| user.up).any(|user| {
             user.deliveries().enumerate().any(|(rank, message)| {
@@ -97,8 +97,8 @@ impl MulticastUsers {
     }
 }
 
-/// How many messages of each sender a message happened after, itself included. There are no more than `most` between
-/// it and the first.
+/// Number of messages of each sender in the causal past of a message, itself included. The search follows chains
+/// of at most `most` messages.
 fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> [u8; PROCESSES_MOST] {
     let mut past = [0; PROCESSES_MOST];
     let Some(sender) = user_states.get(usize::from(message.origin)).filter(|_| most > 0) else {
@@ -119,7 +119,8 @@ fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> [u
     past
 }
 
-/// Whether one has delivered something before what the other delivered without it.
+/// Whether `one` delivered two messages in an order that `other` did not respect: `other` delivered the later one without
+/// the earlier one before it.
 fn is_disordered(one: &MulticastUserState, other: &MulticastUserState) -> bool {
     if one.deliveries().zip(other.deliveries()).all(|(one, other)| one == other) {
         return false;
@@ -144,7 +145,7 @@ impl Users for MulticastUsers {
         MulticastUserState { id, up: true, sent: 0, remaining, log: Vec::new(), wrong: None }
     }
 
-    /// Nobody has to send, and nobody waits for what became of earlier messages.
+    /// No user must send, and no user waits for the result of earlier messages.
     fn next_command(&self, user: &MulticastUserState) -> Option<(Command, bool)> {
         let command = Command::Multicast { id: user.sent.into(), to: self.to.clone(), body: () };
         (user.remaining > 0).then_some((command, false))
@@ -173,7 +174,7 @@ impl Users for MulticastUsers {
         }
     }
 
-    /// What it sent is known to others, and what happened before that.
+    /// Its messages, and the events before them, may be known to others.
     fn crashed(&self, user: &MulticastUserState) -> MulticastUserState {
         let last = user.log.iter().rposition(|event| *event == LogEvent::Sent);
         let log = user.log[..last.map_or(0, |last| last + 1)].to_vec();
@@ -229,7 +230,7 @@ impl Users for MulticastUsers {
             .then_some(Property::DeliveryAgreement)
     }
 
-    /// A member has what it sent itself some time.
+    /// A member must eventually deliver its own messages.
     fn is_waiting(&self, user: &MulticastUserState) -> bool {
         let own = || user.deliveries().filter(|message| message.origin == user.id).count();
         user.up
@@ -238,7 +239,8 @@ impl Users for MulticastUsers {
             && own() < usize::from(user.sent)
     }
 
-    /// What is delivered remains so, but a message that is delivered before it is sent is sent later.
+    /// A delivery is permanent. But a message that is delivered before it is sent may be sent
+    /// later, which ends the violation.
     fn is_visible(&self, before: &MulticastUserState, after: &MulticastUserState) -> bool {
         before.sent != after.sent
     }
@@ -268,7 +270,7 @@ mod tests {
         MulticastUsers { requests: vec![2; 3], to: Group::All, promised }
     }
 
-    /// What users find who send, for `None`, or deliver, at these processes one after the other.
+    /// The property violated after these events, each at a process: a send for `None`, otherwise a delivery.
     fn found(events: &[(usize, Option<(u32, u64)>)], crashed: &[usize]) -> Option<Property> {
         let users = users();
         let make = |id| users.initial_user(id);

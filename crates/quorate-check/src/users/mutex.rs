@@ -1,24 +1,24 @@
-//! Users of a mutex: nobody has to ask, and who is inside leaves.
+//! Users of a mutex: no user must request entry, and a user that is inside leaves.
 
 use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
 
-/// Users of a mutex: each may ask so many times, whenever it likes, and leaves some time after it has entered.
+/// Users of a mutex. Each may request entry several times, at any time, and leaves some time after it has entered.
 #[derive(Clone, Debug)]
 pub struct MutexUsers {
-    /// How often each asks.
+    /// Number of requests of each user.
     pub requests: Vec<u8>,
 }
 
 /// The user of a mutex at one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUserState {
-    /// How often it may still ask.
+    /// Number of requests that it may still make.
     remaining: u8,
     phase: MutexPhase,
-    /// Whether its process is down and may come back.
+    /// Whether its process is down and may recover.
     suspended: bool,
 }
 
@@ -45,7 +45,7 @@ impl Users for MutexUsers {
         MutexUserState { remaining, phase: MutexPhase::Idle, suspended: false }
     }
 
-    /// Nobody has to ask, but who is inside leaves.
+    /// No user must request entry, but a user that is inside must leave.
     fn next_command(&self, user: &MutexUserState) -> Option<(Command, bool)> {
         match user.phase {
             _ if user.suspended => None,
@@ -68,13 +68,13 @@ impl Users for MutexUsers {
     fn on_output(&self, user: &mut MutexUserState, output: &Output) {
         match output {
             Output::Entered => user.phase = MutexPhase::Inside,
-            // No quorum is left, nor will there be one.
+            // No quorum is left, and there will be none later.
             Output::NoQuorum => (user.remaining, user.phase) = (0, MutexPhase::Idle),
             Output::Expelled => user.phase = MutexPhase::Idle,
         }
     }
 
-    /// All that are down are alike.
+    /// All crashed users are equal.
     fn crashed(&self, _: &MutexUserState) -> MutexUserState {
         MutexUserState { remaining: 0, phase: MutexPhase::Idle, suspended: false }
     }
@@ -83,7 +83,7 @@ impl Users for MutexUsers {
         Some(MutexUserState { suspended: true, ..*user })
     }
 
-    /// Who was inside is inside again, unless its process says otherwise.
+    /// A user that was inside is inside again, unless its process reports otherwise.
     fn resumed(&self, user: &mut MutexUserState) {
         user.suspended = false;
     }

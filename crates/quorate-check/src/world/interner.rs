@@ -1,17 +1,17 @@
-//! Shelves: things are put there once, get a number, and can be looked at by any thread without a lock.
+//! Interner: stores each value once under a number. Any thread can read values without a lock.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
 use crate::Fingerprint;
 
-/// The first chunk holds so many things, each further one twice as many as the one before.
+/// Capacity of the first chunk. Each further chunk is twice as large as the one before.
 const FIRST: u32 = 1 << 10;
 
-/// With so many chunks there is room for 2^32 things.
+/// Number of chunks: enough for almost 2^32 values.
 const CHUNKS: usize = 22;
 
-/// Things by number. Numbers depend on which thread was first, so nothing that is told may depend on them.
+/// Values by number. Numbers depend on the scheduling of threads, so no reported result may depend on them.
 #[derive(Debug)]
 pub(super) struct Interner<T> {
     chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
@@ -31,14 +31,14 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T> Interner<T> {
-    /// The thing with a number that the shelf has given.
+    /// Returns the value with a number that this interner has assigned.
     pub(super) fn get(&self, number: u32) -> &T {
         let (chunk, index) = location_of(number);
         let value = self.chunks[chunk].get().and_then(|chunk| chunk[index].get());
         value.expect("numbers are given to what is on the shelf")
     }
 
-    /// The number of what has this fingerprint; it is made and put on the shelf if it is not there.
+    /// Returns the number of the value with this fingerprint. The value is made and stored if it is new.
     pub(super) fn intern(&self, print: Fingerprint, make: impl FnOnce() -> T) -> u32 {
         let mut numbers = self.numbers.lock().expect("no thread stops on the way");
         if let Some(number) = numbers.known.get(&print) {
@@ -49,7 +49,7 @@ impl<T> Interner<T> {
         number
     }
 
-    /// Puts something on the shelf that nobody will ask for but by its number.
+    /// Stores a value that is looked up only by its number.
     pub(super) fn push(&self, value: T) -> u32 {
         self.insert(&mut self.numbers.lock().expect("no thread stops on the way"), value)
     }

@@ -1,6 +1,6 @@
-//! The processes of a world and their users: all that depends on their types.
+//! Processes of a world and their users: everything that depends on their types.
 //!
-//! A world knows nodes and messages by their numbers. It is compiled once, and only this for every algorithm.
+//! A world knows nodes and messages only by number. It is compiled once; only this module is compiled for every algorithm.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,98 +16,100 @@ use super::transition::{Input, Memo, Transition};
 use super::{PROCESSES_MOST, process_id};
 use crate::{Users, fingerprint_of};
 
-/// What a world asks of its processes and users, whatever their types.
+/// Type-erased interface of a world to its processes and users.
 pub(super) trait NodeStore: Send + Sync {
-    /// The number of the node that a process begins with.
+    /// Number of the node with which a process starts.
     fn initial_node(&self, id: u8) -> u32;
 
-    /// What can be seen of a node.
+    /// Type-independent facts about a node.
     fn summary(&self, node: u32) -> &NodeSummary;
 
-    /// What can be seen of a message.
+    /// Type-independent facts about a message.
     fn message(&self, message: u32) -> &MessageSummary;
 
-    /// What comes of telling a node something, if it crashes after so many sends of its first multicast or does not, and
-    /// whether it may come back then.
+    /// Result of an input to a node. With `crash_after` the process crashes after this many sends of its first multicast;
+    /// the flag tells whether it may recover.
     fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition;
 
-    /// The number of a node after its process has crashed, with its memory if it may come back.
+    /// Number of a node after its process has crashed. The node keeps its memory if the process may recover.
     fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32;
 
-    /// The number of a node whose numbers of which only differences matter are all lower by so much.
+    /// Number of a node after all counters of which only differences matter are lowered by `by`.
     fn lowered(&self, id: u8, node: u32, by: u64) -> u32;
 
-    /// The same for a message.
+    /// Number of a message after the same change.
     fn lowered_message(&self, message: u32, by: u64) -> u32;
 
-    /// The number of a message that has been under way for one instant more.
+    /// Number of a message that has been in flight for one instant more.
     fn aged_message(&self, message: u32) -> u32;
 
-    /// The number of a node that is now called `id`, and others by other names.
+    /// Number of a node whose process is renamed to `id` and that knows all others by their new names; `None`
+    /// if it cannot be renamed.
     fn renamed(&self, id: u8, node: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
 
-    /// The same for a message.
+    /// Number of a message with renamed processes; `None` if it cannot be renamed.
     fn renamed_message(&self, message: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
 
-    /// What is wrong with these users together.
+    /// The property that these nodes violate together, if any.
     fn broken(&self, nodes: &[u32]) -> Option<Property>;
 
-    /// What is wrong with them where nothing that must happen is left to happen.
+    /// The property that these nodes violate if no action that must happen is possible, if any.
     fn broken_when_quiescent(&self, nodes: &[u32]) -> Option<Property>;
 
-    /// Whether a change of a user may mend or undo what is wrong with several users together.
+    /// Whether a change of a user may end a violation that involves several users.
     fn is_visible(&self, before: u32, after: u32) -> bool;
 
-    /// The property that is broken if a user waits for ever.
+    /// The property violated if a user waits forever.
     fn starvation_property(&self) -> Property;
 
-    /// Whether a process has set a timer and none runs, so that nothing was shown.
+    /// Whether a process has set a timer although timers do not run. Then the exploration proves nothing.
     fn needs_timing(&self) -> bool;
 
-    /// From now on timers run, and a message takes so long at most. Numbers that were given do not count any longer.
+    /// Lets timers run, with `bound` as the maximum delay of a message. Numbers assigned before become invalid.
     fn enable_timers(&mut self, bound: Span);
 }
 
-/// What can be seen of a process with its user.
+/// Type-independent facts about a process with its user.
 #[derive(Debug)]
 pub(super) struct NodeSummary {
-    /// Whether its user may ask something now, and if so, whether it will.
+    /// Whether its user may issue a command now, and if so, whether it must.
     pub(super) next_command: Option<bool>,
-    /// Whether its user waits for what it must not wait for in vain.
+    /// Whether its user waits for something that it must eventually get.
     pub(super) is_waiting: bool,
     pub(super) is_satisfied: bool,
     pub(super) is_inside: bool,
-    /// Whether there is a process: it is up, or may come back.
+    /// Whether there is a process: it is up, or may recover.
     pub(super) exists: bool,
     /// Whether it waits for the end of a round.
     pub(super) awaits_round: bool,
-    /// Of each of its timers, how many instants are left, and whether what has to arrive by then arrives before.
+    /// For each timer, the number of instants left, and whether it expires only after all messages
+    /// due by then have arrived.
     pub(super) timers: Box<[(u8, bool)]>,
-    /// The least of its numbers of which only differences matter.
+    /// Least of its counters of which only differences matter.
     pub(super) least: u64,
-    /// The numbers of what comes of what it is told.
+    /// Memoized results of inputs to it.
     pub(super) memo: Memo,
 }
 
-/// What can be seen of a message.
+/// Type-independent facts about a message.
 #[derive(Debug)]
 pub(super) struct MessageSummary {
     pub(super) least: u64,
-    /// The numbers of what it is called by other names.
+    /// Memoized numbers of the message under renamings.
     pub(super) memo: Memo,
 }
 
 /// A process with its user.
 #[derive(Debug)]
 struct Node<P: Process, L> {
-    /// None if it is down.
+    /// `None` if the process is down and will not recover.
     process: Option<P>,
     user: L,
     pending: Pending<P::Timer>,
     summary: NodeSummary,
 }
 
-/// A message that was sent some time.
+/// A message with its type-independent facts.
 #[derive(Debug)]
 struct StoredMessage<M> {
     message: M,
@@ -119,7 +121,7 @@ pub(super) struct TypedNodeStore<P: Process, U: Users, F> {
     n: usize,
     make: F,
     users: U,
-    /// The longest that a message takes, where timers run.
+    /// Maximum delay of a message, if timers run.
     bound: Option<Span>,
     needs_timing: AtomicBool,
     nodes: Interner<Node<P, U::UserState>>,
@@ -137,7 +139,7 @@ where
         Self { n, make, users, bound: None, needs_timing: AtomicBool::new(false), nodes, messages }
     }
 
-    /// What a process's own clock shows.
+    /// Local clock of a process, which always shows the same time: see `timing.rs`.
     fn now(&self) -> Time {
         Time(self.bound.map_or(0, |bound| bound.0.saturating_mul(HORIZON)))
     }
@@ -148,7 +150,6 @@ where
         }
     }
 
-    /// The number of a message.
     fn intern_message(&self, mut message: P::Message) -> u32 {
         self.messages.intern(fingerprint_of(&message), || {
             let least = least_of(|visit| message.visit_shift_invariant(visit));
@@ -156,7 +157,7 @@ where
         })
     }
 
-    /// The number of a node. Processes that do not know who they are are kept apart all the same.
+    /// Number of a node. The id is part of the key, because a process need not know its own id.
     fn intern_node(
         &self,
         id: u8,
@@ -185,7 +186,7 @@ where
     ) -> u32 {
         match self.users.suspended(user).filter(|_| may_recover) {
             Some(suspended) => self.intern_node(id, process, suspended, Pending::default()),
-            // Of the dead only what its user must be remembered for counts.
+            // Of a process that will not recover, only what its user made known to others matters.
             None => self.intern_node(id, None, self.users.crashed(user), Pending::default()),
         }
     }
@@ -197,7 +198,7 @@ where
 
 type UserStates<'w, U> = SmallVec<[&'w <U as Users>::UserState; PROCESSES_MOST]>;
 
-/// What can be seen of users, compiled once for their family.
+/// Type-independent facts about users, compiled once per family.
 trait Summarize: Users {
     fn summarize(
         &self,
@@ -282,7 +283,7 @@ where
                 let (command, _) =
                     self.users.next_command(&user).expect("a user asks what it wishes");
                 self.users.on_command(&mut user, &command);
-                // A refusal would be a mistake of the users, which ask only what makes sense.
+                // A refusal would be a bug in the users, which issue only valid commands.
                 let _ = process.on_command(command, &mut out);
             }
         }
@@ -402,7 +403,7 @@ where
     }
 }
 
-/// Whom a multicast goes to.
+/// Recipients of a multicast.
 fn recipients(to: &Recipients, id: u8, n: usize) -> Vec<ProcessId> {
     match to {
         Recipients::Others => ProcessId::all(n).filter(|to| *to != process_id(id)).collect(),

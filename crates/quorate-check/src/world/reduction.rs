@@ -1,22 +1,22 @@
-//! Deliveries to different processes commute: gone through in one order where nothing is lost by that.
+//! Partial-order reduction: deliveries to different processes commute, so one order is explored where that is sufficient.
 //!
-//! In some states it is enough to look at what can happen at one process p, and to leave the rest for later (a
-//! persistent set):
-//! - links keep their order and every other live process has a message to p under way, so that whatever the others do
-//!   meanwhile, the next message from each of them is known; or nobody but p can do anything;
-//! - nothing is left that may go wrong, since a crash elsewhere would give p something new to hear;
-//! - nothing that can happen at p shows: who is inside stays the same, for example, so that no state in which two are
-//!   inside is passed by;
-//! - states do not come again, so that nothing is put off for ever. That is looked at in the end: if what was reduced
-//!   comes to an end whatever happens, so does the whole; if not, the world has to be explored without reduction.
+//! In some states it is sufficient to explore the actions of one process p and to postpone the rest (a persistent set):
+//! - links are FIFO and every other live process has a message to p in flight, so that the next message from each of them
+//!   is known, whatever the others do meanwhile; or no process except p can act;
+//! - no more faults can happen, since a crash elsewhere would give p a new input;
+//! - no action of p is visible: for example, the set of processes inside the critical section does not change, so that no
+//!   state with two processes inside is skipped;
+//! - states do not recur, so that nothing is postponed forever. This is checked at the end, if starvation is checked at all
+//!   (otherwise no edges are kept): if the reduced graph has no cycle, neither has the full graph. If it has one, the world
+//!   must be explored without reduction.
 //!
-//! Then every terminal state and every state that shows something is still reached, by a way that has the steps of p
-//! first. It need not be a shortest one.
+//! Then every terminal state and every state with a visible change is still reached, on a path that has the steps of p
+//! first. That path need not be a shortest one.
 
 use super::{Budget, Next, State, World};
 
 impl World<'_> {
-    /// The successors by what happens at one process, if they are enough; tells whether they are.
+    /// Adds the successors by the actions of one process if they are sufficient. Returns whether they are.
     pub(super) fn persistent_set_successors(
         &self,
         state: &State,
@@ -43,7 +43,7 @@ impl World<'_> {
         false
     }
 
-    /// Whether nobody can change what can happen at a process before it does something itself.
+    /// Whether no other process can change the actions possible at this process before it acts itself.
     fn is_independent(&self, state: &State, process: u8) -> bool {
         let (mut known, mut busy) = (1_u8 << process, 0_u8);
         for envelope in state.envelopes() {

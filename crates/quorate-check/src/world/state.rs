@@ -1,4 +1,4 @@
-//! A state of the world: numbers of what is on the shelves, and a few bits.
+//! A state of the world: numbers of interned nodes and messages, and a few bits.
 
 use std::hash::Hasher;
 
@@ -10,35 +10,36 @@ use crate::{Fingerprint, FingerprintHasher};
 /// A state of the world.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The number of each process's node, then the messages under way.
+    /// Number of each process's node, then the messages in flight.
     words: SmallVec<[u32; 20]>,
     n: u8,
-    /// Who is up, as bits.
+    /// Bit set of the processes that are up.
     up: u8,
-    /// Who has still to be told that the round is over, as bits.
+    /// Bit set of the processes not yet informed that the round is over.
     pub(super) round_end_pending: u8,
     pub(super) budget: Budget,
-    /// The round that is going on.
+    /// Current round, or the next one while the end of a round is being announced.
     pub(super) round: u16,
-    /// Who has still to be told of whose crash.
+    /// Pairs (observer, victim): the observer is yet to be notified of the victim's crash.
     pub(super) pending_notices: Pairs,
-    /// Who wrongly suspects whom, or has not heard that it is back.
+    /// Pairs (observer, victim): the observer wrongly suspects the victim, or has not learnt of its recovery.
     pub(super) suspected: Pairs,
-    /// Who was told of whose crash and not of its return, where processes may come back.
+    /// Pairs (observer, victim): the observer was notified of the victim's crash and not of its recovery.
+    /// Empty if processes cannot recover.
     pub(super) notified: Pairs,
 }
 
-/// A message under way: its link, whether it was sent before this instant, and its number in one word.
+/// A message in flight in one word: its link, whether it was sent before this instant, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Envelope(u32);
 
-/// Messages have so many bits for their numbers.
+/// Number of bits of a message number.
 const MESSAGE_BITS: u32 = 25;
 
-/// Where the link begins.
+/// Position of the lowest bit of the link.
 const LINK: u32 = MESSAGE_BITS + 1;
 
-/// Set in a message that has to arrive before time goes by.
+/// Set in a message that must arrive before time advances.
 const LATE: u32 = 1 << MESSAGE_BITS;
 
 impl Envelope {
@@ -59,18 +60,18 @@ impl Envelope {
         self.0 & ((1 << MESSAGE_BITS) - 1)
     }
 
-    /// Both ends in one number.
+    /// Sender and recipient in one number.
     pub(super) fn link(self) -> u32 {
         self.0 >> LINK
     }
 
-    /// Whether it has to arrive before time goes by.
+    /// Whether it must arrive before time advances.
     pub(super) fn is_late(self) -> bool {
         self.0 & LATE != 0
     }
 }
 
-/// Pairs of processes, as bits.
+/// Set of pairs of processes, one bit per pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pairs(u64);
 
@@ -87,11 +88,11 @@ impl Pairs {
     pub(super) fn remove(&mut self, a: u8, b: u8) {
         self.0 &= !Self::bit(a, b);
     }
-    /// Without those that begin with this one.
+    /// Removes all pairs whose first process is `a`.
     pub(super) fn forget(&mut self, a: u8) {
         self.0 &= !(0xff << (usize::from(a) * PROCESSES_MOST));
     }
-    /// Whether any begins with this one.
+    /// Whether there is a pair whose first process is `a`.
     pub(super) fn any_of(self, a: u8) -> bool {
         self.0 & (0xff << (usize::from(a) * PROCESSES_MOST)) != 0
     }
@@ -108,7 +109,7 @@ impl Pairs {
 }
 
 impl State {
-    /// All are up, and nothing has happened.
+    /// State in which all processes are up and nothing has happened.
     pub(super) fn new(nodes: impl Iterator<Item = u32>, budget: Budget) -> Self {
         let words: SmallVec<[u32; 20]> = nodes.collect();
         let n = words.len();
@@ -131,18 +132,18 @@ impl State {
         self.up & (1 << process) != 0
     }
 
-    /// Who is up, in order.
+    /// Processes that are up, in order.
     pub(super) fn up(&self) -> impl Iterator<Item = u8> + use<> {
         let up = self.up;
         (0..self.n).filter(move |process| up & (1 << process) != 0)
     }
 
-    /// The number of a process's node.
+    /// Number of a process's node.
     pub(super) fn node(&self, process: u8) -> u32 {
         self.words[usize::from(process)]
     }
 
-    /// The nodes of all, in order.
+    /// Node numbers of all processes, in order.
     pub(super) fn nodes(&self) -> &[u32] {
         &self.words[..usize::from(self.n)]
     }
@@ -151,22 +152,22 @@ impl State {
         self.words[usize::from(process)] = node;
     }
 
-    /// The messages under way, by link, in the order of sending.
+    /// Messages in flight, by link, in the order of sending.
     pub(super) fn envelopes(&self) -> impl ExactSizeIterator<Item = Envelope> + '_ {
         self.words[usize::from(self.n)..].iter().map(|word| Envelope(*word))
     }
 
-    /// The round that is going on, or the one after it where its end is being told.
+    /// Current round, or the next one while the end of a round is being announced.
     pub(crate) fn round(&self) -> u64 {
         self.round.into()
     }
 
-    /// The links of all messages under way.
+    /// Sender and recipient of every message in flight.
     pub(crate) fn links(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
         self.envelopes().map(|envelope| (envelope.from(), envelope.to()))
     }
 
-    /// Puts a message behind those of its link, unless nobody is there to get it.
+    /// Appends a message to its link. It is dropped if the recipient is down.
     pub(super) fn enqueue(&mut self, envelope: Envelope) {
         if self.is_up(envelope.to()) {
             let n = usize::from(self.n);
@@ -176,7 +177,7 @@ impl State {
         }
     }
 
-    /// Takes the message at this place among those of its link.
+    /// Removes the message at this position of its link.
     pub(super) fn take(&mut self, from: u8, to: u8, index: u8) -> Envelope {
         let n = usize::from(self.n);
         let link = Envelope::new(from, to, 0).link();
@@ -184,12 +185,12 @@ impl State {
         Envelope(self.words.remove(n + first + usize::from(index)))
     }
 
-    /// Time goes by: what is under way has to arrive next.
+    /// Time advances: every message in flight must arrive before it advances again.
     pub(super) fn mark_late(&mut self) {
         self.words[usize::from(self.n)..].iter_mut().for_each(|word| *word |= LATE);
     }
 
-    /// Changes every message under way.
+    /// Replaces the number of every message in flight.
     pub(super) fn map_messages(&mut self, change: impl Fn(u32) -> u32) {
         for word in &mut self.words[usize::from(self.n)..] {
             let envelope = Envelope(*word);
@@ -199,7 +200,7 @@ impl State {
         }
     }
 
-    /// The same without messages, of these nodes, and with everybody called by another name.
+    /// The same state with renamed processes, with the given nodes and without messages.
     pub(super) fn renamed(&self, nodes: &[u32], names: &[u8; PROCESSES_MOST]) -> Self {
         let bits = |of: u8| {
             let set = (0..self.n).filter(|process| of & (1 << process) != 0);
@@ -216,7 +217,7 @@ impl State {
         }
     }
 
-    /// A process is down: what is under way to it vanishes, and it hears no more news.
+    /// Marks a process as down. Messages in flight to it and its pending notices are dropped.
     pub(super) fn crash(&mut self, victim: u8, node: u32) {
         self.set_node(victim, node);
         self.up &= !(1 << victim);
@@ -231,18 +232,18 @@ impl State {
         self.suspected.forget(victim);
     }
 
-    /// A process is up again.
+    /// Marks a process as up again.
     pub(super) fn recover(&mut self, process: u8) {
         self.up |= 1 << process;
     }
 
-    /// Who is down, in order.
+    /// Processes that are down, in order.
     pub(super) fn down(&self) -> impl Iterator<Item = u8> + use<> {
         let up = self.up;
         (0..self.n).filter(move |process| up & (1 << process) == 0)
     }
 
-    /// What the state is remembered by. On a link without order, messages are a heap.
+    /// Fingerprint of the state. On unordered links the messages form a multiset.
     pub(super) fn fingerprint(&self, fifo: bool) -> Fingerprint {
         let mut hasher = FingerprintHasher::default();
         let Budget { crashes, recoveries, losses, suspicions } = self.budget;
@@ -276,7 +277,7 @@ impl State {
         hasher.fingerprint()
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub(super) fn bytes(&self) -> usize {
         let spilled = if self.words.spilled() { self.words.capacity() * 4 + 16 } else { 0 };
         size_of::<Self>() + spilled

@@ -1,9 +1,9 @@
-//! Worlds that differ only in who is who are one world.
+//! Symmetry reduction: states that differ only by a renaming of processes count as one.
 //!
-//! A renaming counts if it leaves the first state as it is and if processes, messages and users can be renamed: an
-//! algorithm that can rename promises that names mean nothing to it. Then whatever can happen in a state can happen in
-//! the renamed state to the renamed processes, and of states that are renamings of each other one is enough. Which of
-//! them is kept is the one that was found first, so that ways to it are ways of the world.
+//! A renaming is used if it does not change the initial state and if processes, messages and users can be renamed. An
+//! algorithm that can rename promises that process ids have no meaning to it. Then every action possible in a state is
+//! possible in the renamed state, for the renamed processes. So one state is sufficient for all states that are renamings
+//! of each other. The explorer keeps the one that it found first, so that paths to it are paths of the world.
 
 use quorate_core::ProcessId;
 
@@ -12,19 +12,19 @@ use super::transition::Input;
 use super::{PROCESSES_MOST, World, process_id};
 use crate::Fingerprint;
 
-/// Who is called what.
+/// A permutation of the processes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Renaming {
-    /// What it brings about is remembered by this number.
+    /// Key under which renamed nodes and messages are memoized.
     number: u32,
     names: [u8; PROCESSES_MOST],
 }
 
-/// With more processes than this there are too many renamings to try them all for every state.
+/// Maximum number of processes for symmetry reduction. With more there are too many renamings to try in every state.
 const RENAMED_MOST: usize = 6;
 
 impl World<'_> {
-    /// The renamings that leave the first state as it is, but for the one that changes nothing.
+    /// Renamings under which the initial state does not change, without the identity.
     pub(super) fn symmetries(&self) -> Vec<Renaming> {
         let first = self.initial_state();
         let same = |renaming: &Renaming| {
@@ -37,7 +37,7 @@ impl World<'_> {
         }
     }
 
-    /// The least fingerprint of a state under all its names.
+    /// Least fingerprint of a state under all renamings.
     pub(super) fn canonical_fingerprint(
         &self,
         state: &State,
@@ -50,7 +50,7 @@ impl World<'_> {
         renamed.fold(state.fingerprint(self.fifo), Fingerprint::min)
     }
 
-    /// A state with everybody called by another name.
+    /// Renames the processes of a state; `None` if the algorithm or its users cannot be renamed.
     fn renamed(&self, state: &State, renaming: &Renaming) -> Option<State> {
         let names = &renaming.names;
         let mut nodes = [0; PROCESSES_MOST];
@@ -95,7 +95,7 @@ impl Renaming {
     }
 }
 
-/// All orders of n processes, the usual one first.
+/// All permutations of n processes, the identity first.
 fn renamings(n: usize) -> Vec<Renaming> {
     let mut all = vec![[0, 1, 2, 3, 4, 5, 6, 7]];
     for index in 0..n {

@@ -1,32 +1,32 @@
-//! Timers, for algorithms that know how long a message takes at most: time goes by in steps of that bound.
+//! Timers, for algorithms that know a bound on message delay. Time advances in steps of that bound, called instants.
 //!
-//! - A message arrives in the instant in which it was sent or in the next one. Time does not go by before all that must
-//!   have arrived has, and before every timer that is due has run out.
-//! - A timer of k bounds runs out k instants later, among whatever happens then; one of a little more runs out after all
-//!   that has to arrive by then, which is what the little more is for.
-//! - Where nothing is under way and no timer runs, time stands still.
+//! - A message arrives in the instant in which it was sent or in the next one. Time does not advance before every message
+//!   that must have arrived has arrived, and before every timer that is due has expired.
+//! - A timer of exactly k bounds expires k instants later, in any order with the other actions of that instant. A timer of
+//!   slightly more expires after all messages due by then have arrived, which is the purpose of the extra time.
+//! - While no message is in flight and no timer runs, time stands still.
 //!
-//! Delays between nothing and the bound, and timers of several bounds: for such systems whole instants are enough to see
-//! every order of events (Henzinger, Manna, Pnueli, "What good are digital clocks?", ICALP 1992). News of crashes and
-//! users take as long as they like.
+//! Delays lie between zero and the bound, and timers last several bounds. For such systems whole instants are sufficient to
+//! see every order of events (Henzinger, Manna, Pnueli, "What good are digital clocks?", ICALP 1992). Crash notices and
+//! users may take any time.
 //!
-//! A process's clock shows [`HORIZON`] bounds all the time; instead, the moments that it remembers and shows with
-//! [`quorate_core::Process::visit_shift_invariant`] go back by one bound with each instant, and so do those in messages, so that states
-//! come again.
+//! A process's clock always shows [`HORIZON`] bounds. Instead, the times that a process remembers and exposes with
+//! [`quorate_core::Process::visit_shift_invariant`] decrease by one bound with each instant, and so do the times
+//! in messages. So states recur.
 
 use quorate_core::Span;
 
 use super::{ActionKind, FairnessClass, Next, State, World};
 
-/// Moments so many bounds ago and more are all the same.
+/// Times that lie this many bounds or more in the past are all equal.
 pub(super) const HORIZON: u64 = 16;
 
-/// What a process waits for besides messages.
+/// Events that a process waits for besides messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<T> {
     /// Whether it waits for the end of a round.
     pub(super) round: bool,
-    /// Its timers that run.
+    /// Timers that are running.
     pub(super) timers: Vec<Armed<T>>,
 }
 
@@ -36,13 +36,13 @@ impl<T> Default for Pending<T> {
     }
 }
 
-/// A timer that runs.
+/// A timer that is running.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Armed<T> {
     pub(super) timer: T,
-    /// How many instants are left.
+    /// Number of instants left.
     remaining: u8,
-    /// Whether what has to arrive by then arrives before.
+    /// Whether it expires only after all messages due by then have arrived.
     after_deliveries: bool,
 }
 
@@ -58,7 +58,7 @@ impl<T: PartialEq> Pending<T> {
         self.timers.retain(|armed| armed.timer != *timer);
     }
 
-    /// Of each timer, how many instants are left, and whether it is patient.
+    /// For each timer, the number of instants left, and whether it expires after deliveries.
     pub(super) fn summary(&self) -> Box<[(u8, bool)]> {
         self.timers.iter().map(|armed| (armed.remaining, armed.after_deliveries)).collect()
     }
@@ -71,7 +71,7 @@ impl<T: PartialEq> Pending<T> {
 }
 
 impl World<'_> {
-    /// What can happen because time goes by.
+    /// Adds the successors by timers that expire and by the next instant.
     pub(super) fn time_successors(&self, state: &State, successors: &mut Vec<Next>) {
         let late = state.envelopes().any(|envelope| envelope.is_late());
         let (mut running, mut due) = (state.envelopes().len() > 0, false);

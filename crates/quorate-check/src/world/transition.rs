@@ -1,13 +1,13 @@
-//! What becomes of a process that is told something: worked out once, and remembered.
+//! Results of inputs to a process: computed once and memoized.
 //!
-//! A process is a function of what it is told, so the same node that is told the same does the same. There are few
-//! different nodes and messages and very many states made of them.
+//! A process is a function of its inputs, so the same node reacts to the same input in the same way. There are few
+//! different nodes and messages, and very many states made of them.
 
 use std::sync::RwLock;
 
 use super::World;
 
-/// Numbers that were worked out, by what they are the answer to.
+/// Memo table of numbers, by key.
 #[derive(Debug, Default)]
 pub(super) struct Memo(RwLock<Vec<(u64, u32)>>);
 
@@ -18,7 +18,7 @@ impl Memo {
         Some(memo[index].1)
     }
 
-    /// Keeps an answer; if another thread was faster, that one's counts.
+    /// Stores an answer. If another thread was faster, returns the answer of that thread.
     pub(super) fn remember(&self, key: u64, answer: impl FnOnce() -> u32) -> u32 {
         let mut memo = self.0.write().expect("no thread stops on the way");
         match memo.binary_search_by_key(&key, |(key, _)| *key) {
@@ -32,17 +32,17 @@ impl Memo {
     }
 }
 
-/// What comes of telling a node something.
+/// Result of an input to a node.
 #[derive(Debug)]
 pub(super) struct Transition {
     pub(super) node: u32,
-    /// To whom it sends what.
+    /// Recipient and number of each message sent.
     pub(super) sent: Box<[(u8, u32)]>,
-    /// How many its first multicast goes to.
+    /// Number of recipients of the first multicast.
     pub(super) multicast: u8,
 }
 
-/// What a process can be told.
+/// Input to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Start,
@@ -50,23 +50,23 @@ pub(super) enum Input {
         from: u8,
         message: u32,
     },
-    /// What its user wishes.
+    /// The next command of its user.
     Command,
     Crashed(u8),
     Alive(u8),
     RoundEnd(u16),
-    /// The timer at this place has run out.
+    /// The timer at this position has expired.
     Expired(u8),
-    /// Not told, but time has gone by.
+    /// Not an input to the process: time advances by one instant.
     Tick,
-    /// It is back with its memory.
+    /// The process has recovered with its memory.
     Recovered,
-    /// Not told, but called by another name.
+    /// Not an input to the process, only the memo key of a renaming.
     Renamed(u32),
 }
 
 impl Input {
-    /// A number of its own, together with when the process crashes on the way.
+    /// Unique key of the input, together with the point at which the process crashes.
     pub(super) fn key(self, crash_after: Option<u8>) -> u64 {
         let (tag, payload) = match self {
             Self::Start => (0_u64, 0),
@@ -86,7 +86,8 @@ impl Input {
 }
 
 impl World<'_> {
-    /// What comes of telling a node something, if it crashes after so many sends of its first multicast or does not.
+    /// Result of an input to a node, memoized. With `crash_after` the process crashes after this many
+    /// sends of its first multicast.
     pub(super) fn transition(
         &self,
         id: u8,

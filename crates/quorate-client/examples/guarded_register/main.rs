@@ -5,8 +5,8 @@
 //! cargo run -p quorate-client --example guarded_register         # three clients and the counter
 //! ```
 //!
-//! One of the clients is careless: with the lock in hand it sleeps until its session is over and somebody else has had
-//! the lock, and then writes what it has worked out long ago. The counter refuses it.
+//! One of the clients is careless: while it holds the lock, it sleeps until its session is over and another client has held
+//! the lock. Then it writes the value that it computed before. The counter refuses the write.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 use guarded::{Guarded, Stale};
 use quorate_client::{Client, DEFAULT_ENDPOINT, Error, SessionOptions};
 
-/// In earnest this is another program, which is asked over the network and shown the token with every request.
+/// In a real system this is another program, called over the network with the token in every request.
 type Resource = Arc<Mutex<Guarded>>;
 
 #[tokio::main(flavor = "current_thread")]
@@ -45,7 +45,7 @@ async fn increment(endpoint: String, resource: Resource, careless: bool) -> Resu
     let Ok(value) = register().read(token) else { return Ok(()) };
     println!("{client_name} has token {token} and reads {value}");
     if careless {
-        // As if the whole program were paused: nobody says that the session is alive, so that it ends.
+        // Simulates a paused program: its session ends, as if it had expired without keep-alives.
         session.close().await?;
         tokio::time::sleep(2 * ttl).await;
     }

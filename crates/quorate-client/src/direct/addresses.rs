@@ -1,11 +1,11 @@
-//! Client addresses of the voters: what nodes advertise, and what the user has named.
+//! Client addresses of the voters, advertised by nodes or named by the user.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quorate_core::ProcessId;
 use quorate_protocol::Attached;
 
-/// Maximum number of addresses that are kept for one voter.
+/// Maximum number of addresses kept per voter.
 const MAX_ADDRESSES: usize = 4;
 
 /// Addresses by voter, the newest first. Shared by the links of a session.
@@ -15,7 +15,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// What a node has told; `at` is the address at which that node was reached.
+    /// The addresses that a node advertises, and `at`, the address at which that node was reached.
     pub(super) fn new(attached: &Attached, at: &str) -> Self {
         let known = Mutex::new(vec![Vec::new(); attached.n as usize]);
         let addresses = Self { known };
@@ -28,7 +28,7 @@ impl Addresses {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of everything that a node advertises.
+    /// Adds all addresses that a node advertises.
     pub(super) fn learn(&self, attached: &Attached) {
         for (voter, address) in (0..).zip(&attached.voters) {
             if let Some(address) = address {
@@ -37,7 +37,7 @@ impl Addresses {
         }
     }
 
-    /// A voter was reached at this address, or should be.
+    /// Adds an address of a voter. Evicts the oldest one beyond [`MAX_ADDRESSES`].
     pub(super) fn add(&self, voter: u32, address: &str) {
         let mut known = self.known();
         let Some(addresses) = known.get_mut(voter as usize) else { return };
@@ -47,19 +47,19 @@ impl Addresses {
         }
     }
 
-    /// The address for the next attempt to reach a voter; attempts take turns.
+    /// Address for this attempt to reach a voter. Successive attempts rotate through the known addresses.
     pub(super) fn address_of(&self, voter: ProcessId, attempt: usize) -> Option<String> {
         let known = self.known();
         let addresses = known.get(voter.index()).filter(|addresses| !addresses.is_empty())?;
         addresses.get(attempt % addresses.len()).cloned()
     }
 
-    /// Whether the address of a voter is unknown.
+    /// Whether any voter's address is unknown.
     pub(super) fn are_incomplete(&self) -> bool {
         self.known().iter().any(Vec::is_empty)
     }
 
-    /// Whether this is the address of a voter.
+    /// Whether this is a known address of any voter.
     pub(super) fn contains(&self, address: &str) -> bool {
         self.known().iter().flatten().any(|known| known == address)
     }

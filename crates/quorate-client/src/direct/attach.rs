@@ -1,4 +1,4 @@
-//! Connections that are bound to a session: how a client attaches to a node.
+//! Attaching: connecting to a node and binding the connection to a session.
 
 use std::io;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use tokio::io::AsyncWriteExt;
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 
-/// Number of attach calls; requests have the numbers of their own.
+/// Call number of attach calls. A call with a single request has the number of that request.
 pub(super) const ATTACH: u64 = u64::MAX;
 
-/// Time within which a node has to be connected and has to answer the attach call.
+/// Maximum time to connect to a node and to receive its answer to the attach call.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The session as it presents itself to every node.
+/// Identity of the session, the same at every node.
 #[derive(Clone, Debug)]
 pub(super) struct SessionIdentity {
     pub(super) key: SessionKey,
@@ -34,7 +34,7 @@ impl SessionIdentity {
         Call::Attach { session: self.key, client_name, client_location, candidate }
     }
 
-    /// An attach call to a node that knows the session already, to hear what it has learned since.
+    /// An attach call to a node that the session is already attached to, to learn the addresses that it knows by now.
     pub(super) fn attach_again(&self, candidate: u64) -> Bytes {
         let mut bytes = BytesMut::new();
         put(ATTACH, self.attach(Some(candidate)), &mut bytes);
@@ -42,12 +42,12 @@ impl SessionIdentity {
     }
 }
 
-/// Appends a call.
+/// Appends a call to `bytes`, as a frame.
 pub(super) fn put(number: u64, call: Call, bytes: &mut BytesMut) {
     frame::put(&ClientMessage { number, sent: Moment::now().0, call }, bytes);
 }
 
-/// Why a node cannot be used.
+/// Reason why a node cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AttachError {
     #[error(transparent)]

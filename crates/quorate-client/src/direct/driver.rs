@@ -1,5 +1,5 @@
-//! A direct session without I/O: it drives client and candidate, lets guards of one session share a lock, keeps the timers,
-//! and collects what goes to each voter.
+//! A direct session without I/O: it drives client and candidate, shares a lock between guards of the session, keeps the
+//! timers, and collects the messages to each voter.
 //!
 //! ```text
 //!   acquire, release ---+                        +--> notices for guards
@@ -20,23 +20,23 @@ use quorate_protocol::{Failure, Name};
 use super::session_lock::{SessionLock, request_of};
 use crate::guard::Loss;
 
-/// Number of one call for a lock, and of the guard that comes of it. Counted by the session.
+/// Number of one call for a lock, and of the guard that results from it. Assigned by the session.
 pub(crate) type Ticket = u64;
 
-/// A request that voters have not answered for this long asks more of them.
+/// Time after which a request without enough answers is sent to more voters.
 const WIDEN_AFTER: Span = Span::from_millis(100);
 
-/// Time within which it has to be known whether a lock is free.
+/// Maximum time to find out whether a lock is free.
 const TRY_TIMEOUT: Span = Span::from_millis(1_000);
 
-/// A voter has at least this long to echo a beat before it counts as silent.
+/// Minimum time for a voter to echo a beat before it counts as silent.
 const MIN_SILENCE: Span = Span::from_millis(50);
 
-/// Everything that a session is opened with.
+/// Parameters of a session.
 pub(super) struct Parameters {
     /// Public identifier of the session.
     pub(super) session: u128,
-    /// Chosen at random, so that two processes with the same key differ.
+    /// Random number that distinguishes two processes with the same session key.
     pub(super) incarnation: u64,
     pub(super) ttl: Span,
     pub(super) terms: Terms,
@@ -44,57 +44,56 @@ pub(super) struct Parameters {
     pub(super) electorate: Electorate,
 }
 
-/// What happens to a call or a guard.
+/// A notification for a call or a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// The lock is held.
+    /// The lock is held until `until`, unless it is extended.
     Granted { ticket: Ticket, request: RequestId, token: u64, until: Time },
-    /// It is valid for longer.
+    /// The validity of the lock was extended.
     Extended { ticket: Ticket, until: Time },
-    /// The call waits at this position.
+    /// The call waits at this position in the queue.
     Position { ticket: Ticket, position: u32 },
     /// The call has failed.
     Failed { ticket: Ticket, failure: Failure },
-    /// The lock is lost for ever.
+    /// The lock is lost and will not become valid again.
     Lost { ticket: Ticket, loss: Loss },
-    /// The connection to this voter has been silent for one ttl.
+    /// The voter has been silent for one ttl; its connection should be replaced.
     Redial(ProcessId),
 }
 
-/// What is sent to one voter in one go.
+/// Messages to one voter, sent together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outbox {
     pub(super) messages: Vec<ToVoter<Name>>,
-    /// Texts of requests.
+    /// Texts of requests, shown to other clients.
     pub(super) texts: Vec<(RequestId, String)>,
 }
 
-/// The connection to a voter.
+/// State of the connection to a voter.
 #[derive(Clone, Copy, Debug, Default)]
 struct VoterLink {
     up: bool,
     /// The voter has announced that it stops.
     leaving: bool,
-    /// It has not echoed the last beat in time.
+    /// The voter has not echoed the last beat in time.
     silent: bool,
     heard: Time,
 }
 
-/// Something that is due at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    /// The next beat.
+    /// The next beat is due.
     Beat,
-    /// Voters should have echoed the last beat.
+    /// The last beat should have been echoed by now.
     Silence,
-    /// A request may need more voters.
+    /// A request may need to be sent to more voters.
     Widen(RequestId),
-    /// A call that takes a lock only if it is free has waited long enough.
+    /// Timeout of a call that takes a lock only if it is free.
     OnlyIfFree(Ticket),
 }
 
-/// A lock that was taken away by force. Its user may still be inside: the voters are told that it has stopped only once its
-/// guards are dropped. Until then they wait for the end of the validity.
+/// A lock that was revoked by force. Its user may still be in the critical section. The release is sent to the voters only
+/// once all its guards are dropped. Until then the voters wait for the end of the validity.
 #[derive(Debug, Default)]
 struct Forced {
     guards: BTreeSet<Ticket>,
@@ -114,18 +113,18 @@ pub(super) struct Driver {
     /// Requests that were ended by force, until their guards are dropped.
     forced: BTreeMap<RequestId, Forced>,
     timers: BTreeSet<(Time, Timer)>,
-    /// When recent beats were begun.
+    /// Number and start of recent beats.
     beats: VecDeque<(u64, Time)>,
     outboxes: BTreeMap<ProcessId, Outbox>,
     notices: Vec<Notice>,
-    /// State of the generator that spreads the beats of many clients.
+    /// State of the generator that spreads the beats of many clients over time.
     jitter: u64,
-    /// The greatest clock that a voter has told, and when.
+    /// The greatest clock that a voter has reported, and when it was received.
     clock: (u64, Time),
 }
 
 impl Driver {
-    /// A session that begins its first beat now.
+    /// Creates a session that starts its first beat now.
     pub(super) fn new(parameters: Parameters, now: Time) -> Self {
         let Parameters { session, incarnation, ttl, terms, candidate, electorate } = parameters;
         let client = Client::new(session, incarnation, ttl, terms);
@@ -147,14 +146,14 @@ impl Driver {
             jitter: incarnation | 1,
         };
         driver.beat(now);
-        // Voters are asked first once they are connected: a lock does not wait for one that is away.
+        // Voters are avoided until they are connected, so that a lock does not wait for an absent voter.
         for voter in ProcessId::all(driver.voters.len()) {
             driver.drive(now, |direct, out| direct.avoid(voter, now, out));
         }
         driver
     }
 
-    /// Asks for a lock. A lock that the session holds already is shared.
+    /// Requests a lock. If the session already requests or holds it, the call shares that request.
     pub(super) fn acquire(
         &mut self,
         ticket: Ticket,
@@ -189,7 +188,7 @@ impl Driver {
         self.refuse_tries(&name, now);
     }
 
-    /// Ends a call or a guard. The request ends with the last one that shares it.
+    /// Ends a call or a guard. The request ends with the last call or guard that shares it.
     pub(super) fn release(&mut self, ticket: Ticket, now: Time) {
         let Some(name) = self.tickets.remove(&ticket) else { return self.drop_forced(ticket) };
         let Some(lock) = self.locks.get_mut(&name) else { return };
@@ -200,7 +199,7 @@ impl Driver {
         }
     }
 
-    /// Changes the text of a lock that is held.
+    /// Changes the text of a held lock.
     pub(super) fn describe(&mut self, ticket: Ticket, text: String) -> Result<(), Failure> {
         let lock = self.tickets.get(&ticket).and_then(|name| self.locks.get_mut(name));
         let lock = lock.filter(|it| it.token.is_some()).ok_or(Failure::NoRequest)?;
@@ -212,30 +211,30 @@ impl Driver {
         }
     }
 
-    /// Ends the session.
+    /// Ends the session at the voters.
     pub(super) fn end(&mut self, now: Time) {
         self.drive(now, |direct, out| direct.end(now, out));
     }
 
-    /// A guard was no longer valid when it should have been extended: it has to stay lost.
+    /// A guard had already expired when it should have been extended. The lock is lost.
     pub(super) fn expire(&mut self, ticket: Ticket, now: Time) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
         let Some(lock) = self.end_lock(&name, now) else { return };
         self.lose(lock, Loss::NoQuorum);
     }
 
-    /// A voter can be reached.
+    /// A voter is connected.
     pub(super) fn up(&mut self, voter: ProcessId, now: Time) {
         let Some(link) = self.voters.get_mut(voter.index()) else { return };
         *link = VoterLink { up: true, heard: now, ..VoterLink::default() };
         self.drive(now, |direct, out| direct.resume(voter, now, out));
-        // The node may have lost its texts in a restart.
+        // The node may have lost the texts in a restart.
         let described = self.locks.values().filter(|lock| !lock.why.is_empty());
         let texts = described.map(|lock| (lock.request, lock.why.clone()));
         self.outboxes.entry(voter).or_default().texts.extend(texts);
     }
 
-    /// A voter cannot be reached.
+    /// A voter is disconnected.
     pub(super) fn down(&mut self, voter: ProcessId, now: Time) {
         let Some(link) = self.voters.get_mut(voter.index()) else { return };
         link.up = false;
@@ -250,7 +249,7 @@ impl Driver {
         self.drive(now, |direct, out| direct.avoid(voter, now, out));
     }
 
-    /// A node has refused a request, for example because the client may not acquire the lock.
+    /// A node has refused a request, for example because the client is not permitted to acquire the lock.
     pub(super) fn refused(&mut self, request: u64, failure: Failure, now: Time) {
         let found = self.names.iter().find(|(id, _)| id.number == request);
         let Some(name) = found.map(|(_, name)| name.clone()) else { return };
@@ -259,14 +258,15 @@ impl Driver {
         }
     }
 
-    /// A voter's messages. The caller calls [`Self::wake`] before, so that a lock whose validity has ended is not extended.
+    /// Handles messages of a voter. The caller calls [`Self::wake`] first, so that an expired lock is not extended.
     pub(super) fn on_messages(
         &mut self,
         voter: ProcessId,
         mut messages: Vec<ToCandidate<Name>>,
         now: Time,
     ) {
-        // A list that is older than a vote in the same flight would make the candidate ask for that vote again.
+        // Echoes last: an echo lists the voter's votes. If that list is older than a vote in the same batch, the candidate
+        // would request that vote again.
         messages.sort_by_key(|message| matches!(message, ToCandidate::Echo { .. }));
         let Some(link) = self.voters.get_mut(voter.index()) else { return };
         link.heard = now;
@@ -284,7 +284,7 @@ impl Driver {
         }
         self.note_clock(now);
         if leaving {
-            // An echo makes the candidate trust the voter again.
+            // An echo makes the candidate trust the voter again, so the voter is avoided again.
             self.drive(now, |direct, out| direct.avoid(voter, now, out));
         } else if was_silent {
             self.drive(now, |direct, out| direct.resume(voter, now, out));
@@ -298,7 +298,7 @@ impl Driver {
         [timer, self.direct.next_wake()].into_iter().flatten().min().unwrap_or(Time::NEVER)
     }
 
-    /// Handles everything that is due. What is no longer valid ends first.
+    /// Handles everything that is due. Expired locks are handled first.
     pub(super) fn wake(&mut self, now: Time) {
         if self.direct.next_wake().is_some_and(|due| due <= now) {
             self.drive(now, |direct, out| direct.wake(now, out));
@@ -314,7 +314,7 @@ impl Driver {
         }
     }
 
-    /// Until when everything that the session holds is valid; for how long the session lives if it holds nothing.
+    /// End of the validity of everything that the session holds. If it holds nothing, end of the session's own validity.
     pub(super) fn deadline(&self) -> Time {
         if let Some(earliest) = self.direct.next_wake() {
             return earliest;
@@ -329,18 +329,18 @@ impl Driver {
         !self.locks.is_empty()
     }
 
-    /// Whether the voters have answered this request, so that no node objects to it.
+    /// Whether a quorum of voters has answered this request, so that no node is expected to refuse it.
     pub(super) fn is_answered(&self, request: RequestId) -> bool {
         let lock = self.names.get(&request).and_then(|name| self.locks.get(name));
         lock.is_none_or(|lock| lock.is_answered(&self.electorate))
     }
 
-    /// What has happened since the last call.
+    /// Takes the notices since the last call.
     pub(super) fn notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
 
-    /// What has to be sent.
+    /// Takes the messages to be sent.
     pub(super) fn outboxes(&mut self) -> BTreeMap<ProcessId, Outbox> {
         std::mem::take(&mut self.outboxes)
     }
@@ -357,7 +357,7 @@ impl Driver {
                 DirectEffect::Send(voter, message) if self.is_withheld(&message) => {
                     self.withhold(voter, message);
                 }
-                // A message to a voter without a connection is dropped: the candidate repeats it.
+                // A message to a disconnected voter is dropped: the candidate repeats it.
                 DirectEffect::Send(voter, message) if self.voters[voter.index()].up => {
                     self.outboxes.entry(voter).or_default().messages.push(message);
                 }
@@ -400,7 +400,7 @@ impl Driver {
         }
     }
 
-    /// Whether this would tell a voter that the user has stopped, although its guard is still there.
+    /// Whether this message would release a revoked lock whose guards still exist.
     fn is_withheld(&self, message: &ToVoter<Name>) -> bool {
         matches!(message, ToVoter::Release { request, .. } if self.forced.contains_key(request))
     }
@@ -408,12 +408,12 @@ impl Driver {
     fn withhold(&mut self, voter: ProcessId, message: ToVoter<Name>) {
         let ToVoter::Release { request, .. } = &message else { return };
         if let Some(forced) = self.forced.get_mut(request) {
-            // The first one names the token.
+            // The first release names the token.
             forced.releases.entry(voter).or_insert(message);
         }
     }
 
-    /// The guard of a lock that was taken away is dropped: its user has stopped.
+    /// Drops a guard of a revoked lock. With the last guard its user has stopped, so the withheld releases are sent.
     fn drop_forced(&mut self, ticket: Ticket) {
         let ended = self.forced.extract_if(.., |_, forced| {
             forced.guards.remove(&ticket);
@@ -443,7 +443,7 @@ impl Driver {
         }
     }
 
-    /// Fails every call for a lock.
+    /// Fails all calls for a lock.
     fn fail(&mut self, name: &Name, failure: Failure, now: Time) {
         let Some(lock) = self.end_lock(name, now) else { return };
         for ticket in lock.tickets {
@@ -452,7 +452,7 @@ impl Driver {
         }
     }
 
-    /// Releases a request at the voters.
+    /// Removes a lock and releases its request at the voters.
     fn end_lock(&mut self, name: &Name, now: Time) -> Option<SessionLock> {
         let lock = self.locks.remove(name)?;
         self.names.remove(&lock.request);
@@ -462,7 +462,7 @@ impl Driver {
         Some(lock)
     }
 
-    /// A voter applies another time-to-live. Locks that are held go on with the votes that they have.
+    /// A voter applies another time-to-live. Calls that wait fail. Held locks continue with the votes that they have.
     fn on_refused_ttl(&mut self, applied: Span, now: Time) {
         let ms = |span: Span| span.0 / 1_000_000;
         let why = format!(
@@ -476,7 +476,7 @@ impl Driver {
         }
     }
 
-    /// Fails calls that take the lock only if it is free, if it is not.
+    /// Fails the calls that take the lock only if it is free, once it is known not to be free.
     fn refuse_tries(&mut self, name: &Name, now: Time) {
         let Some(lock) = self.locks.get_mut(name) else { return };
         if !lock.tries.is_empty() && lock.is_behind(&self.electorate) {
@@ -495,7 +495,7 @@ impl Driver {
         self.release(ticket, now);
     }
 
-    /// Asks every voter if the preferred ones have not answered: one of them may have stopped.
+    /// Sends the request to every voter if the preferred ones have not answered: one of them may have stopped.
     fn widen(&mut self, request: RequestId, now: Time) {
         let lock = self.names.get(&request).and_then(|name| self.locks.get(name));
         let waits = |it: &&SessionLock| it.token.is_none() && !it.is_answered(&self.electorate);
@@ -517,8 +517,8 @@ impl Driver {
         self.timers.insert((now + timeout, Timer::Silence));
     }
 
-    /// Avoids voters that have not echoed the last beat, and dials those anew that have said nothing for one ttl: a machine
-    /// that is cut off or stopped closes no connection.
+    /// Avoids voters that have not echoed the last beat, and redials voters that have been silent for one ttl. A stopped or
+    /// partitioned machine does not close its connections.
     fn check_silence(&mut self, now: Time) {
         let Some((_, begun)) = self.beats.back().copied() else { return };
         for voter in ProcessId::all(self.voters.len()) {
@@ -535,7 +535,7 @@ impl Driver {
         }
     }
 
-    /// A voter may have told its clock.
+    /// Stores the voters' clock if it has advanced.
     fn note_clock(&mut self, now: Time) {
         let reported = self.direct.candidate().clock();
         if reported > self.clock.0 {
@@ -543,7 +543,7 @@ impl Driver {
         }
     }
 
-    /// The voters' clock as far as it is known: it goes on with the milliseconds since it was last told.
+    /// Estimate of the voters' clock: the last reported value, advanced by the milliseconds since then. Zero if unknown.
     fn voters_clock(&self, now: Time) -> u64 {
         match self.clock {
             (0, _) => 0,
@@ -562,7 +562,7 @@ impl Driver {
         }
     }
 
-    /// Sends a text to one node, which tells the others; tells whether there is one.
+    /// Sends a text to one node, which forwards it to the others; returns whether there is a usable node.
     fn describe_anywhere(&mut self, request: RequestId, text: &str) -> bool {
         let usable = |voter: &ProcessId| {
             let link = self.voters[voter.index()];
@@ -573,7 +573,7 @@ impl Driver {
         true
     }
 
-    /// Xorshift: a few beats at different times are all that is needed.
+    /// Xorshift. Its quality suffices: it only spreads beats over time.
     fn random(&mut self) -> u64 {
         self.jitter ^= self.jitter << 13;
         self.jitter ^= self.jitter >> 7;

@@ -1,7 +1,7 @@
-//! The link of a direct session to one voter: a connection that is dialled anew for as long as the session lives.
+//! The link of a direct session to one voter: a connection that is redialled as long as the session lives.
 //!
-//! Links have no tasks of their own. The task of the session polls them, so that a lock costs it one wake-up for all voters,
-//! and what it sends is written without another.
+//! Links have no tasks of their own. The task of the session polls them. A lock therefore costs one wake-up for all voters,
+//! and no further wake-up for writing.
 
 use std::io;
 use std::pin::Pin;
@@ -21,16 +21,16 @@ use super::addresses::Addresses;
 use super::attach::{ATTACH, AttachError, Connection, SessionIdentity, attach};
 use crate::credentials::Dialler;
 
-/// Time within which a node has to take what is written to it.
+/// Maximum time for a node to accept the bytes written to it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Pause before the first attempt to dial anew; it doubles with every failure.
+/// Pause before the first redial. It doubles with every failure.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 
-/// Maximum number of bytes that wait for a voter. A message beyond that is dropped: the candidate repeats it.
+/// Maximum number of bytes buffered for a voter. A message beyond this limit is dropped: the candidate repeats it.
 const MAX_UNSENT: usize = 1 << 20;
 
-/// What a link tells its session.
+/// An event of a link, for its session.
 pub(super) struct LinkEvent {
     pub(super) voter: ProcessId,
     pub(super) kind: LinkEventKind,
@@ -39,25 +39,25 @@ pub(super) struct LinkEvent {
 pub(super) enum LinkEventKind {
     Up,
     Down,
-    /// The node stops.
+    /// The node has announced that it stops.
     Leaving,
-    /// The voter's messages.
+    /// Messages of the voter have arrived.
     Received(Vec<ToCandidate<Name>>),
-    /// The node has refused the call of this number.
+    /// The node has refused the call with this number.
     Refused(u64, Failure),
 }
 
-/// Held by everything that is not written yet: the receiver ends once all of it is.
+/// Held by all bytes that are not written yet. The receiver ends once all holders are dropped.
 pub(super) type Unwritten = mpsc::Sender<()>;
 
-/// Everything that a link needs to dial.
+/// Everything that a link needs to dial its voter.
 pub(super) struct DialParameters {
     pub(super) voter: ProcessId,
     pub(super) candidate: u64,
     pub(super) identity: Arc<SessionIdentity>,
     pub(super) dialler: Dialler,
     pub(super) addresses: Arc<Addresses>,
-    /// Longest pause between two attempts.
+    /// Maximum pause between two attempts.
     pub(super) max_pause: Duration,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct DialParameters {
 pub(super) struct Link {
     dial: Arc<DialParameters>,
     state: State,
-    /// Number of attempts, which take turns between the addresses.
+    /// Number of failed attempts. Attempts rotate through the known addresses.
     attempt: usize,
     pause: Duration,
 }
@@ -74,20 +74,20 @@ type Dialling = Pin<Box<dyn Future<Output = Result<Connection, AttachError>> + S
 
 enum State {
     Dialling(Dialling),
-    /// There is a connection of which the session has not heard yet.
+    /// A new connection, not yet reported to the session.
     Connected(Box<Connection>),
     Up(Box<ActiveConnection>),
-    /// The connection has ended, of which the session has not heard yet.
+    /// The connection has ended; not yet reported to the session.
     Broken,
 }
 
-/// A connection in use.
+/// An established connection and its write buffer.
 struct ActiveConnection {
     connection: Connection,
     unsent: BytesMut,
     unflushed: bool,
     unwritten: Vec<Unwritten>,
-    /// When the node has to have taken what waits.
+    /// When the node must have accepted the buffered bytes.
     write_deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -103,7 +103,7 @@ impl DialParameters {
         let candidate = Some(self.candidate);
         let connection = attach(&self.dialler, &address, &self.identity, candidate).await?;
         self.addresses.learn(&connection.attached);
-        // Votes are counted by voter: a proxy that chooses a node by itself cannot be used.
+        // Votes are counted per voter: a load balancer that chooses the node cannot be used.
         if connection.attached.node as usize != self.voter.index() {
             return Err(AttachError::OtherNode);
         }
@@ -112,7 +112,7 @@ impl DialParameters {
 }
 
 impl Link {
-    /// A link, with a connection if there is one already.
+    /// Creates a link, with an existing connection if there is one.
     pub(super) fn new(dial: DialParameters, connection: Option<Connection>) -> Self {
         let dial = Arc::new(dial);
         let state = match connection {
@@ -122,7 +122,7 @@ impl Link {
         Self { dial, state, attempt: 0, pause: MIN_PAUSE }
     }
 
-    /// Sends with the next poll, unless there is no connection or the voter does not read.
+    /// Queues bytes for the next poll. Drops them if there is no connection or the buffer is full.
     pub(super) fn send(&mut self, bytes: &[u8], unwritten: &[Unwritten]) {
         let State::Up(active) = &mut self.state else { return };
         if active.unsent.len() + bytes.len() <= MAX_UNSENT {
@@ -131,14 +131,14 @@ impl Link {
         }
     }
 
-    /// Gives up the connection, which is dialled anew.
+    /// Discards the connection, so that it is dialled again.
     pub(super) fn redial(&mut self) {
         if matches!(self.state, State::Up(_) | State::Connected(_)) {
             self.state = State::Broken;
         }
     }
 
-    /// Writes what was sent, and collects what has happened.
+    /// Writes queued bytes, and collects events.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<LinkEvent>) {
         let voter = self.dial.voter;
         let mut emit = |kind| out.push(LinkEvent { voter, kind });
@@ -182,8 +182,8 @@ impl Link {
         self.pause = (self.pause * 2).min(self.dial.max_pause.max(MIN_PAUSE));
     }
 
-    /// Writes what was sent last, and ends once the node has read it and has closed the connection too: a connection that
-    /// is reset would take it along.
+    /// Writes the queued bytes, and ends once the node has read them and has closed the connection too. Closing earlier
+    /// could reset the connection, and a reset discards unread bytes.
     pub(super) async fn shutdown(self) -> io::Result<()> {
         let State::Up(active) = self.state else { return Ok(()) };
         let ActiveConnection { mut connection, unsent, .. } = *active;
@@ -202,7 +202,7 @@ impl ActiveConnection {
         Self { connection, unsent, unflushed: false, unwritten, write_deadline: None }
     }
 
-    /// Ready once the connection is of no use any more.
+    /// Ready once the connection has ended.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -249,7 +249,7 @@ impl ActiveConnection {
         Poll::Ready(Ok(()))
     }
 
-    /// Tells everything that has arrived, in as few events as possible.
+    /// Emits events for everything that has arrived. Messages of the voter are combined into one event.
     fn on_messages(
         &mut self,
         first: ServerMessage,

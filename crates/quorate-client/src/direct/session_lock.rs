@@ -8,19 +8,19 @@ use quorate_protocol::{Failure, Name};
 
 use super::driver::Ticket;
 
-/// What a session has of one lock: one request at the voters, however many guards share it.
+/// A session's view of one lock: one request at the voters, shared by any number of guards.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     pub(super) request: RequestId,
-    /// The token, once the client is inside.
+    /// The token, once the lock is held.
     pub(super) token: Option<u64>,
-    /// Validity that the guards were last told.
+    /// The end of validity that was last announced to the guards.
     pub(super) announced: Time,
-    /// Every call that waits for the lock, and every guard that holds it.
+    /// All calls that wait for the lock, and all guards that hold it.
     pub(super) tickets: BTreeSet<Ticket>,
-    /// Calls among them that take the lock only if it is free.
+    /// The calls among `tickets` that take the lock only if it is free.
     pub(super) tries: BTreeSet<Ticket>,
-    /// Text for others to see.
+    /// Text shown to other clients.
     pub(super) why: String,
     /// Voters that have answered the request.
     answered: ProcessSet,
@@ -42,14 +42,14 @@ impl SessionLock {
         }
     }
 
-    /// Notes how a voter has answered the request.
+    /// Records the answer of a voter to the request.
     pub(super) fn on_answer(&mut self, voter: ProcessId, message: &ToCandidate<Name>) {
         match message {
             ToCandidate::Vote { .. } => {
                 self.answered.insert(voter);
                 self.behind.remove(voter);
             }
-            // A vote that an older request asks back is lost to this one until that one has ended.
+            // A vote that the voter recalls for an older request is not available to this one until that request has ended.
             ToCandidate::Behind { .. } | ToCandidate::Inquire { .. } => {
                 self.answered.insert(voter);
                 self.behind.insert(voter);
@@ -63,18 +63,18 @@ impl SessionLock {
         electorate.is_quorum(&self.answered)
     }
 
-    /// Whether the lock is not free: the voters at which the request does not wait contain no quorum.
+    /// Whether the lock is not free: the voters at which the request is not behind another contain no quorum.
     pub(super) fn is_behind(&self, electorate: &Electorate) -> bool {
         self.token.is_none() && !electorate.is_quorum(&(&electorate.all() - &self.behind))
     }
 
-    /// Failure of a call that takes the lock only if it is free, and could not within its time.
+    /// Failure of a call that takes the lock only if it is free, when its timeout passes.
     pub(super) fn failure(&self, electorate: &Electorate) -> Failure {
         if self.is_answered(electorate) { Failure::Busy } else { Failure::NoQuorum }
     }
 }
 
-/// The request that a voter's message is about.
+/// The request that a voter's message refers to.
 pub(super) fn request_of(message: &ToCandidate<Name>) -> Option<RequestId> {
     match message {
         ToCandidate::Vote { claim, .. }

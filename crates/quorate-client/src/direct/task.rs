@@ -1,4 +1,4 @@
-//! The task of a direct session: between the guards, the driver and the links.
+//! The task of a direct session. It connects the guards, the driver and the links.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -21,30 +21,31 @@ use super::link::{Link, LinkEvent, LinkEventKind, Unwritten};
 use crate::clock::{self, Moment};
 use crate::session::SessionState;
 
-/// Maximum number of commands that are handled before the links are written to.
+/// Maximum number of commands handled before the links are flushed.
 const BATCH: usize = 256;
 
-/// Maximum number of messages in one call, so that it fits a frame.
+/// Maximum number of messages in one call, so that the call fits a frame.
 const MAX_MESSAGES: usize = 128;
 
-/// Maximum number of waiting requests that one beat announces, so that it fits a frame.
+/// Maximum number of waiting requests announced in one beat, so that the beat fits a frame.
 const MAX_ANNOUNCED: usize = 1_000;
 
-/// Time within which the voters have to read the end of a session.
+/// Maximum time to wait for the voters to read the end of a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// While something is held, the boot clock is read at least this often: timers stand still while the machine sleeps.
+/// Maximum interval between reads of the boot clock while a lock is held or requested. Timers of the runtime stop while the
+/// machine sleeps.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call that has come to an end well.
+/// Result of a successful call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Granted {
     pub(crate) token: u64,
-    /// The request to the voters, which several calls of one session may share.
+    /// The request to the voters. Several calls of one session may share it.
     pub(crate) request: RequestId,
 }
 
-/// What guards ask of their session.
+/// A command of a guard to its session.
 pub(crate) enum Command {
     Acquire {
         ticket: Ticket,
@@ -56,9 +57,9 @@ pub(crate) enum Command {
     },
     /// `unwritten` is dropped once the voters have been written to.
     Release { ticket: Ticket, unwritten: Option<Unwritten> },
-    /// Changes the text of a lock that is held.
+    /// Changes the text of a held lock.
     Describe { ticket: Ticket, text: String, reply: oneshot::Sender<Result<(), Failure>> },
-    /// Ends the session. Answered once the voters have read that, or have had time enough.
+    /// Ends the session. Answered once the voters have read that, or after `CLOSE_TIMEOUT`.
     Close(oneshot::Sender<()>),
 }
 
@@ -73,12 +74,12 @@ pub(super) struct Task {
     pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
 }
 
-/// Reasons why the task was woken.
+/// Reasons for a wake-up of the task.
 #[derive(Default)]
 struct WakeReasons {
     commands: Vec<Command>,
     events: Vec<LinkEvent>,
-    /// All senders of commands are dropped.
+    /// All senders of commands have been dropped.
     abandoned: bool,
     is_due: bool,
 }
@@ -106,7 +107,7 @@ impl Task {
             self.publish();
             self.flush(&unwritten);
             let due = Instant::now() + self.pause();
-            // Most times move on with every beat: a timer that fires too early costs less than one that is set anew.
+            // Most due times move with every beat. A timer that fires early costs less than resetting it each time.
             if timer.is_elapsed() || due < timer.deadline() {
                 timer.as_mut().reset(due);
             }
@@ -130,7 +131,7 @@ impl Task {
         }
     }
 
-    /// Time until the driver has something to do.
+    /// Time until the driver has something to do, at most the clock check interval.
     fn pause(&self) -> Duration {
         let pause = Duration::from_nanos(self.driver.next_wake().since(clock::now()).0);
         if self.driver.is_active() {
@@ -140,12 +141,12 @@ impl Task {
         }
     }
 
-    /// What has ended comes before whatever has arrived: the process may have been stopped in between.
+    /// Handles expired locks before anything that has arrived: the process may have been stopped in between.
     fn wake(&mut self) {
         self.driver.wake(clock::now());
     }
 
-    /// Handles a command; tells who waits if it was the last one.
+    /// Handles a command. Returns the sender to notify if the command ends the session.
     fn on_command(
         &mut self,
         command: Command,
@@ -183,7 +184,7 @@ impl Task {
         }
     }
 
-    /// Tells guards and calls what has happened.
+    /// Notifies guards and calls of what has happened, and updates the deadline.
     fn publish(&mut self) {
         loop {
             let notices = self.driver.notices();
@@ -215,12 +216,12 @@ impl Task {
 
     fn reply(&mut self, ticket: Ticket, answer: Result<Granted, Failure>) {
         if let Some(reply) = self.replies.remove(&ticket) {
-            // Without a receiver the guard was dropped, which releases the lock.
+            // If the receiver is dropped, so is the guard, which releases the lock.
             let _ = reply.send(answer);
         }
     }
 
-    /// Nodes learn each other's client addresses with time.
+    /// Queries the nodes for missing addresses: nodes learn each other's client addresses over time.
     fn ask_addresses(&mut self) {
         if self.addresses.are_incomplete() {
             let again = self.identity.attach_again(self.candidate);
@@ -228,7 +229,7 @@ impl Task {
         }
     }
 
-    /// Hands everything to the links, which write it at once with the next poll.
+    /// Hands all messages to the links, which write them with the next poll.
     fn flush(&mut self, unwritten: &[Unwritten]) {
         for (voter, outbox) in self.driver.outboxes() {
             let bytes = encode(outbox, &self.driver);
@@ -248,8 +249,8 @@ impl Task {
     }
 }
 
-/// The calls of one outbox. A request that no quorum has answered has a call of its own, under its own number, so that a node
-/// that objects to it refuses nothing else.
+/// Encodes the calls of one outbox. A request that no quorum has answered yet has a call of its own, under its own number,
+/// so that a node that refuses it refuses nothing else.
 fn encode(outbox: Outbox, driver: &Driver) -> BytesMut {
     let mut bytes = BytesMut::new();
     let mut batch = Vec::new();

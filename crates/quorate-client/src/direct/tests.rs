@@ -1,4 +1,4 @@
-//! The driver of a direct session with voters in memory, in virtual time.
+//! Tests of the driver of a direct session, with voters in memory and virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,15 +27,15 @@ fn name(text: &str) -> Name {
     Name::lock(text).expect("a name")
 }
 
-/// Voters and sessions. Messages take no time, and round trips are counted.
+/// Voters and sessions. Messages take no time. Round trips are counted.
 struct World {
     now: Time,
     voters: Vec<Option<Voter<Name>>>,
-    /// Voters that neither read nor write, although they are connected.
+    /// Connected voters that neither read nor write.
     stopped: BTreeSet<ProcessId>,
     sessions: Vec<Driver>,
     notices: Vec<Vec<Notice>>,
-    /// Round trips after which the last call was granted or failed.
+    /// Number of round trips after which the last call was granted or failed.
     decided_after: usize,
 }
 
@@ -93,7 +93,7 @@ impl World {
         self.settle();
     }
 
-    /// Delivers messages until there are none.
+    /// Delivers messages until none are left.
     fn settle(&mut self) {
         for round_trip in 0.. {
             for session in 0..self.sessions.len() {
@@ -112,7 +112,7 @@ impl World {
                 let outboxes = driver.outboxes().into_iter();
                 flights.extend(outboxes.map(|(voter, outbox)| (voter, session, outbox.messages)));
             }
-            // Every second voter hears the sessions in the opposite order.
+            // Every second voter receives the sessions' messages in the opposite order.
             let order = |(voter, session, _): &(ProcessId, usize, Vec<_>)| match voter.index() % 2 {
                 0 => (*voter, *session),
                 _ => (*voter, usize::MAX - *session),
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Lets time pass in small steps.
+    /// Advances the time in small steps.
     fn pass(&mut self, span: Span) {
         let end = self.now + span;
         while self.now < end {
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// A voter dies; connections to it break.
+    /// Kills a voter; connections to it break.
     fn kill(&mut self, voter: u32) -> Voter<Name> {
         let id = ProcessId::new(voter);
         let killed = self.voters[id.index()].take().expect("it lives");
@@ -187,7 +187,7 @@ impl World {
         killed
     }
 
-    /// It starts again with its vote file.
+    /// Restarts a killed voter with its vote file.
     fn restart(&mut self, voter: u32, before: &Voter<Name>) {
         let id = ProcessId::new(voter);
         let restart_id = RestartId { incarnation: 0, number: 1 };
@@ -377,7 +377,7 @@ fn a_process_that_was_stopped_has_lost_its_lock_before_it_hears_anything() {
     assert!(world.take(0).iter().all(|it| !matches!(it, Notice::Extended { ticket: 1, .. })));
 }
 
-/// Of a session that reaches no voter.
+/// Parameters of a session that reaches no voter.
 fn unconnected() -> Parameters {
     let (session, incarnation, candidate) = (99, 99, CandidateId(99));
     let electorate = electorate(3);

@@ -1,7 +1,7 @@
-//! Which key stands for a request, and how keys are asked about and changed.
+//! Keys of requests in etcd, and the operations that read and change them.
 //!
-//! As for etcd's own locks and elections: a request is the key `NAME/LEASE`, the lease in hexadecimal, and who has the
-//! oldest key that begins with `NAME/` has the lock. So all who use etcd's locks wait for each other.
+//! The layout is that of etcd's own locks and elections: a request is the key `NAME/LEASE`, with the lease in hexadecimal,
+//! and the oldest key that begins with `NAME/` holds the lock. All users of etcd's locks therefore exclude each other.
 
 use quorate_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
 use quorate_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
@@ -12,23 +12,22 @@ use quorate_etcd::etcdserverpb::{
 };
 use quorate_etcd::mvccpb::KeyValue;
 
-/// The key of a request.
 pub(super) fn request_key(name: &str, lease: i64) -> Vec<u8> {
     format!("{name}/{lease:x}").into_bytes()
 }
 
-/// What all keys of a name begin with.
+/// Prefix of all keys of a name.
 pub(super) fn prefix(name: &str) -> Vec<u8> {
     format!("{name}/").into_bytes()
 }
 
-/// The name that a key is a request for, if it is one.
+/// The name that a key is a request for; `None` if the key is no request of this lease.
 pub(super) fn name_of(key: &[u8], lease: i64) -> Option<&str> {
     let (name, end) = std::str::from_utf8(key).ok()?.rsplit_once('/')?;
     (lease != 0 && end == format!("{lease:x}")).then_some(name)
 }
 
-/// The end of all keys that begin so.
+/// Range end that covers all keys with this prefix.
 pub(super) fn range_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -37,11 +36,11 @@ pub(super) fn range_end(prefix: &[u8]) -> Vec<u8> {
             return end;
         }
     }
-    // There is none: everything from there on.
+    // No greater prefix exists: etcd reads `\0` as "all keys from the start on".
     vec![0]
 }
 
-/// The oldest key of a name.
+/// Query for the oldest key of a name.
 pub(super) fn oldest(name: &str) -> RangeRequest {
     let key = prefix(name);
     RangeRequest {
@@ -54,7 +53,7 @@ pub(super) fn oldest(name: &str) -> RangeRequest {
     }
 }
 
-/// The keys of a name that are older than that, the youngest of them first.
+/// Query for the keys of a name created before revision `created`, the youngest first.
 pub(super) fn older(name: &str, created: i64) -> RangeRequest {
     let key = prefix(name);
     RangeRequest {
@@ -68,12 +67,13 @@ pub(super) fn older(name: &str, created: i64) -> RangeRequest {
     }
 }
 
-/// That key alone.
+/// Query for exactly this key.
 pub(super) fn exact_key(key: &[u8]) -> RangeRequest {
     RangeRequest { key: key.to_vec(), ..RangeRequest::default() }
 }
 
-/// If this key was created then; never, if that is zero. With an end: if that is so of all keys up to there.
+/// Condition that this key was created at revision `then`; zero means that it does not exist. With an `end`, the condition
+/// is for all keys up to there.
 pub(super) fn created(key: &[u8], end: Vec<u8>, then: i64) -> Compare {
     Compare {
         result: CompareResult::Equal.into(),
@@ -99,7 +99,7 @@ pub(super) fn read(range: RangeRequest) -> RequestOp {
     RequestOp { request: Some(Request::RequestRange(range)) }
 }
 
-/// The first key of an answer that is a range.
+/// The first key of a range response.
 pub(super) fn first(answer: ResponseOp) -> Option<KeyValue> {
     match answer.response {
         Some(Response::ResponseRange(range)) => range.kvs.into_iter().next(),

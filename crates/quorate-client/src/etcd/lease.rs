@@ -1,4 +1,4 @@
-//! A session of etcd: a lease, which ends if nothing is heard of it for its time.
+//! Sessions of etcd: a lease, which expires unless it is kept alive.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,17 @@ use crate::clock::Moment;
 use crate::error::Error;
 use crate::session::SessionState;
 
-/// One part in so many of a lease's time is not relied on: two clocks may differ by that much.
+/// Divisor of the safety margin: 1/`DRIFT` of a lease's time is not relied on, since the clocks of client and server may
+/// drift apart by that much.
 const DRIFT: u64 = 100;
 
-/// A session, and what it has.
+/// A session and its keys.
 pub(super) struct Lease {
     pub(super) id: i64,
     pub(super) state: Arc<SessionState>,
-    /// How long all that it has may be relied on, once that is known.
+    /// Validity of everything that the session holds, once it is known.
     validity: Mutex<Option<Validity>>,
-    /// What it has and wants, by name: two requests for one name are one key.
+    /// Keys of the session by name. Two requests of the session for one name share a key.
     holds: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<HeldKey>>>>,
 }
 
@@ -39,14 +40,14 @@ impl Lease {
         Self { id: key.0 as i64, state, validity, holds }
     }
 
-    /// What the session has of a name.
+    /// The session's key for a name. Drops entries that are no longer in use.
     pub(super) fn hold(&self, name: &str) -> Arc<tokio::sync::Mutex<HeldKey>> {
         let mut holds = locked(&self.holds);
         holds.retain(|_, hold| Arc::strong_count(hold) > 1);
         Arc::clone(holds.entry(name.to_owned()).or_default())
     }
 
-    /// Says that the session is alive.
+    /// Sends a keep-alive and returns the new validity.
     pub(super) async fn keep_alive(
         &self,
         members: &Members,
@@ -60,7 +61,7 @@ impl Lease {
             Ok((since, answer.ok_or_else(|| Status::unavailable("it says nothing"))?.ttl))
         });
         let (since, ttl) = response.await?;
-        // etcd has no other word for a lease that is over.
+        // This is how etcd reports an expired lease.
         let ttl = u64::try_from(ttl).ok().filter(|ttl| *ttl > 0).ok_or(Failure::NoSession)?;
         let micros = ttl.saturating_mul(1_000_000);
         let fresh = Validity { since, micros: micros - micros / DRIFT };
@@ -71,7 +72,7 @@ impl Lease {
         Ok(latest)
     }
 
-    /// How long what it has may be relied on.
+    /// The known validity of the session. Sends a keep-alive if there is none.
     pub(super) async fn validity(
         &self,
         members: &Members,
@@ -88,7 +89,7 @@ impl Lease {
     }
 }
 
-/// A session that ends after so many milliseconds without a word.
+/// Creates a lease that expires after `ttl_ms`, rounded up to seconds, unless it is kept alive.
 pub(super) async fn grant(
     members: &Members,
     ttl_ms: u32,
@@ -103,7 +104,7 @@ pub(super) async fn grant(
     u64::try_from(id).map(|id| SessionKey(id.into())).map_err(|_| Error::UnexpectedAnswer)
 }
 
-/// Ends a session, and all it has.
+/// Revokes a lease. etcd deletes its keys.
 pub(super) async fn revoke(
     members: &Members,
     key: SessionKey,

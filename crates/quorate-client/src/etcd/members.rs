@@ -1,4 +1,4 @@
-//! The members of a cluster of etcd: asked one after the other until one answers.
+//! The members of an etcd cluster, called one after the other until one answers.
 
 use std::error::Error as _;
 use std::future::Future;
@@ -22,17 +22,17 @@ use crate::clock::Moment;
 use crate::credentials::{Credentials, Dialler, Stream};
 use crate::error::Error;
 
-/// How long a member may take to be connected to, and to answer if there is time to ask others.
+/// Maximum time to connect to a member, and to wait for its answer while there is time to call others.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
-/// A member that says nothing is given up after this and `KEEP_ALIVE_TIMEOUT`. etcd hangs up on those who look more often than
-/// every five seconds.
+/// A silent member is disconnected after this and `KEEP_ALIVE_TIMEOUT`. etcd closes connections that are pinged more often
+/// than every five seconds.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(6);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The members of a cluster, and who asks them.
+/// The members of a cluster, and the login used with them.
 pub(crate) struct Members {
     members: Vec<Member>,
-    /// Which one is asked first: how often one was given up.
+    /// Counter that selects the member to call first. Incremented whenever a member is given up.
     current: watch::Sender<usize>,
     login: Option<Login>,
 }
@@ -42,21 +42,21 @@ struct Member {
     channel: Channel,
 }
 
-/// A user of etcd, and what it gave them to show.
+/// A user of etcd, and the token that etcd has issued for it.
 struct Login {
     user: String,
     password: String,
     token: Mutex<Option<String>>,
 }
 
-/// A member that is asked something now.
+/// A member that is being called.
 pub(super) struct MemberConnection {
     pub(super) channel: Channel,
     token: Option<String>,
 }
 
 impl MemberConnection {
-    /// A message, and who says it.
+    /// A request with the login's token attached.
     pub(super) fn request<T>(&self, message: T) -> tonic::Request<T> {
         let mut request = tonic::Request::new(message);
         if let Some(token) = self.token.as_ref().and_then(|token| token.parse().ok()) {
@@ -92,7 +92,7 @@ impl Members {
         (current, &self.members[current % self.members.len()])
     }
 
-    /// The next one is asked from now on, unless somebody else has said so since.
+    /// Switches to the next member, unless a concurrent call has already done so.
     fn skip_member(&self, current: usize) {
         self.current.send_if_modified(|now| {
             let same = *now == current;
@@ -101,12 +101,12 @@ impl Members {
         });
     }
 
-    /// Tells whenever another member is asked.
+    /// Notifies whenever the clients switch to another member.
     pub(super) fn member_changes(&self) -> watch::Receiver<usize> {
         self.current.subscribe()
     }
 
-    /// Asks one member after the other until one answers. What is asked may be asked again.
+    /// Calls one member after the other until one answers. The call must be idempotent.
     pub(super) async fn call_any<T, F>(
         &self,
         timeout: Duration,
@@ -116,7 +116,7 @@ impl Members {
         F: Future<Output = Result<T, Status>>,
     {
         let until = Moment::now().later(timeout);
-        // Somebody else is asked while there is time for it.
+        // Leaves time to call every other member.
         let attempt = (timeout / (self.members.len() as u32 + 1)).min(ATTEMPT_TIMEOUT);
         let mut pause = Duration::from_millis(10);
         loop {
@@ -152,12 +152,12 @@ impl Members {
         Ok(MemberConnection { channel, token })
     }
 
-    /// Whether something is asked again after this answer.
+    /// Whether the call is repeated after this status.
     fn should_retry(&self, status: &Status) -> bool {
         if let Some(login) = &self.login
             && (status.code() == Code::Unauthenticated || is_stale_token(status))
         {
-            // What etcd gave is good for a while only: it is asked for another.
+            // Tokens of etcd expire: the next attempt requests a new one.
             return login.discard_token();
         }
         match status.code() {
@@ -175,18 +175,18 @@ impl Members {
     }
 }
 
-/// Whether rights have changed since the token was given.
+/// Whether permissions have changed since the token was issued.
 fn is_stale_token(status: &Status) -> bool {
     status.message().contains("revision of auth store is old")
 }
 
-/// What a member has refused, which no other member would do: asking again is no use.
+/// Error for a refusal that every member would repeat: retrying is useless.
 fn refusal(endpoint: &str, status: &Status) -> Error {
     let message = status.message().to_owned();
     match status.code() {
         Code::NotFound => Failure::NoSession.into(),
         Code::PermissionDenied | Code::Unauthenticated => Failure::NotAllowed(message).into(),
-        // etcd's word for somebody who has not said who they are, or not rightly.
+        // etcd's status for a missing user name or a wrong password.
         Code::InvalidArgument if message.contains("user") => Failure::NotAllowed(message).into(),
         Code::ResourceExhausted => Failure::TooMuch(message).into(),
         Code::FailedPrecondition if message.contains("authentication is not enabled") => {
@@ -199,7 +199,7 @@ fn refusal(endpoint: &str, status: &Status) -> Error {
     }
 }
 
-/// Why a member could not be asked, in the words of whatever is at the bottom of it.
+/// The innermost cause of an error.
 fn root_cause(status: &Status) -> String {
     let mut source = status.source();
     let mut cause = status.message().to_owned();
@@ -234,7 +234,7 @@ impl Login {
         self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there was something to forget.
+    /// Discards the token; returns whether there was one.
     fn discard_token(&self) -> bool {
         self.known().take().is_some()
     }
@@ -252,7 +252,7 @@ impl Login {
     }
 }
 
-/// Connects to a member as we connect to everybody.
+/// Connects to a member with the client's dialler.
 #[derive(Clone)]
 struct Connector {
     dialler: Arc<Dialler>,

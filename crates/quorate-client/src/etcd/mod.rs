@@ -1,4 +1,4 @@
-//! Locks and elections that a cluster of etcd gives: what quorate's clients say, said to etcd.
+//! Locks and elections of an etcd cluster: translates calls of quorate's protocol for etcd.
 
 mod keys;
 mod lease;
@@ -20,10 +20,10 @@ use lease::Lease;
 pub(crate) use members::Members;
 use request::{Reply, Request, RequestCommand};
 
-/// How long members may take to be reached where nobody says.
+/// Timeout of calls for which the caller chooses none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Does the jobs of a client, at these members, until it is dropped.
+/// Executes the jobs of a client at these members until the client is dropped.
 pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let (sessions, requests) = (BTreeMap::new(), BTreeMap::new());
     let mut event_loop = EtcdEventLoop { members: Arc::new(members), sessions, requests };
@@ -46,7 +46,7 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
 struct EtcdEventLoop {
     members: Arc<Members>,
     sessions: BTreeMap<SessionKey, Arc<Lease>>,
-    /// Each request is a task that takes orders.
+    /// Each request is a task that receives commands.
     requests: BTreeMap<(SessionKey, u64), mpsc::UnboundedSender<RequestCommand>>,
 }
 
@@ -60,7 +60,7 @@ impl EtcdEventLoop {
                 };
                 let (members, lease) = (Arc::clone(&self.members), Arc::clone(lease));
                 let wait = wait_ms.map(Duration::from_millis);
-                // What a lock is for has no place in etcd: a key with a value is an election.
+                // etcd's locks have no field for the text: a key with a value is an election.
                 let value = if name.kind() == Kind::Election { why } else { String::new() };
                 let (commands, taken) = mpsc::unbounded_channel();
                 self.requests.retain(|_, commands| !commands.is_closed());
@@ -110,7 +110,7 @@ async fn answer(
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
-            // etcd's answer lists nothing: a lock is lost there when its lease or its key is.
+            // etcd's answer lists no locks: a lock is lost when its lease or its key is.
             let validity = lease.keep_alive(members, timeout).await?;
             Ok(CallResponse::Alive { validity, held: Vec::new(), waiting: Vec::new() })
         }

@@ -1,4 +1,4 @@
-//! What etcd can tell about locks, and what it cannot.
+//! Queries about locks in etcd, and the calls that etcd does not support.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::members::Members;
 use super::{keys, store};
 use crate::error::Error;
 
-/// Keys that are read at once.
+/// Number of keys read in one call.
 const PAGE: i64 = 1_000;
-/// Keys that are looked through for one list.
+/// Maximum number of keys read for one list.
 const MAX_KEYS: usize = 100_000;
-/// Values that are read at once: etcd takes 128 operations in one transaction.
+/// Number of values read in one transaction: etcd permits at most 128 operations.
 const VALUES: usize = 100;
 
-/// Who has and who wants what, of names that begin so.
+/// Lists holders and waiters of names that begin with `prefix`.
 pub(super) async fn list(
     members: &Members,
     prefix: &str,
@@ -42,17 +42,17 @@ pub(super) async fn list(
             list.extend(request_info(name, kv, *holds, &value));
         }
     }
-    // All pages of etcd's are read here.
+    // All pages of etcd were read above.
     Ok(CallResponse::Page(Page { requests: list, next: None, silent: Vec::new() }))
 }
 
-/// All keys that begin so, without their values, and as of when.
+/// All keys that begin with `prefix`, without values, and the revision at which they were read.
 async fn all_keys(
     members: &Members,
     prefix: &[u8],
     timeout: Duration,
 ) -> Result<(Vec<KeyValue>, i64), Error> {
-    // No key is empty: this is before all of them.
+    // No key is empty: this is the smallest possible key.
     let start = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
     let mut range = RangeRequest {
         key: start,
@@ -81,8 +81,8 @@ async fn all_keys(
     }
 }
 
-/// The keys that are requests, with their names and whether they have what they want: by name, the oldest first. Any key
-/// below a name is before younger ones, a request for another name or none at all.
+/// The keys that are requests, each with its name and whether it holds the lock, by name and then by age. Any older key
+/// below a name delays the younger ones, even a request for another name, or a key that is no request.
 fn requests(all: &[KeyValue]) -> Vec<(&str, &KeyValue, bool)> {
     let mut names: BTreeMap<&str, Vec<&KeyValue>> = BTreeMap::new();
     for kv in all {
@@ -94,7 +94,7 @@ fn requests(all: &[KeyValue]) -> Vec<(&str, &KeyValue, bool)> {
     for (name, mut of_name) in names {
         of_name.sort_by_key(|kv| kv.create_revision);
         let prefix = keys::prefix(name);
-        // They are sorted, so that those below a name are together.
+        // `all` is sorted, so that the keys below a name are adjacent.
         let from = all.partition_point(|kv| kv.key.as_slice() < prefix.as_slice());
         let below = all[from..].iter().take_while(|kv| kv.key.starts_with(&prefix));
         let oldest = below.map(|kv| kv.create_revision).min();
@@ -104,7 +104,7 @@ fn requests(all: &[KeyValue]) -> Vec<(&str, &KeyValue, bool)> {
     requests
 }
 
-/// As much as etcd knows of a request.
+/// The information about a request that etcd has.
 fn request_info(name: &str, kv: &KeyValue, holds: bool, value: &[u8]) -> Option<RequestInfo> {
     // Only elections give their keys a value.
     let kind = if value.is_empty() { Kind::Lock } else { Kind::Election };
@@ -133,7 +133,7 @@ async fn holder(members: &Members, name: &Name, timeout: Duration) -> Result<Key
     Ok(found.kvs.into_iter().next().ok_or(Failure::Free)?)
 }
 
-/// Whether nobody has had a greater token: known while somebody has the lock, since etcd forgets who had it.
+/// Checks a token against the holder's. This needs a holder, since etcd does not remember earlier ones.
 pub(super) async fn check_token(
     members: &Members,
     name: &Name,
@@ -144,7 +144,7 @@ pub(super) async fn check_token(
     Ok(CallResponse::Token(TokenStatus { current: token >= greatest, greatest }))
 }
 
-/// Nothing is taken away, since why would not be written down; but how to do it is said.
+/// Always fails, since etcd would not record the reason. The error names the command that revokes the lock.
 pub(super) async fn force_release(
     members: &Members,
     name: &Name,

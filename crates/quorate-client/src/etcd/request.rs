@@ -1,7 +1,7 @@
-//! A request for a lock or an election: its key is put in, waits for all that are older, is watched, and is taken out.
+//! A request for a lock or an election: creates its key, waits until no key is older, watches the key, and deletes it.
 //!
-//! This is etcd's recipe and not its `Lock` call: that call takes the key away from whoever it lost the connection to, also
-//! if they have the lock by then through another member, and tells nobody their place.
+//! This is etcd's client-side recipe and not its `Lock` call. That call deletes the key of a client to which it loses the
+//! connection, even if the client has acquired the lock through another member by then. It also reports no queue position.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,29 +18,29 @@ use crate::clock::Moment;
 use crate::error::Error;
 use crate::guard::Loss;
 
-/// To whom an answer goes.
+/// Channel for the answer to a call.
 pub(super) type Reply = oneshot::Sender<Result<CallResponse, Error>>;
 
-/// How long members may take to be told something.
+/// Timeout of updates to a key.
 const UPDATE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a request that is no longer wanted may take to be taken back.
+/// Timeout for the withdrawal of a request.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is wanted of a request that is there already.
+/// A command to a request that already exists.
 pub(super) enum RequestCommand {
     Release(Reply),
     Proclaim(String, Reply),
 }
 
-/// What a session has of one name: a key, however often it has asked for it.
+/// The key of a session for one name, shared by all its requests for that name.
 #[derive(Default)]
 pub(super) struct HeldKey {
-    /// When the key was created: greater than that of all who had the lock before.
+    /// Revision at which the key was created: greater than that of all earlier holders.
     created: i64,
     times: u32,
 }
 
-/// A request.
+/// A request and its context.
 pub(super) struct Request {
     pub(super) members: Arc<Members>,
     pub(super) lease: Arc<Lease>,
@@ -51,16 +51,16 @@ pub(super) struct Request {
     pub(super) value: String,
 }
 
-/// What came of asking.
+/// Position of the key after it was created.
 enum QueuePosition {
-    /// The key is the oldest.
+    /// The key, created at this revision, is the oldest.
     First(i64),
-    /// Others are older.
+    /// The key, created at this revision, has older ones before it.
     Behind(i64),
 }
 
 impl Request {
-    /// Asks, holds, and releases.
+    /// Acquires the lock, holds it, and releases it.
     pub(super) async fn run(
         self,
         mut reply: Reply,
@@ -83,7 +83,7 @@ impl Request {
         };
         let answer = CallResponse::Granted { token: created as u64, validity };
         if reply.send(Ok(answer)).is_err() {
-            // Nobody waits for it any longer.
+            // The caller has given up.
             return drop(self.release(created).await);
         }
         self.hold_until_released(created, &mut commands).await;
@@ -93,11 +93,11 @@ impl Request {
         keys::request_key(self.name.text(), self.lease.id)
     }
 
-    /// Waits until the lock is had: when its key was created.
+    /// Waits until the lock is acquired; returns the revision at which its key was created.
     async fn acquire(&self, reply: &mut Reply) -> Result<i64, Error> {
         let until = self.wait.map(|wait| Moment::now().later(wait));
         let mut hold = match self.wait {
-            // The session itself waits for it.
+            // If this fails, another request of the same session is waiting for the key.
             Some(Duration::ZERO) => self.hold.try_lock().map_err(|_| Failure::Busy)?,
             _ => with_deadline(until, reply, async { Ok(self.hold.lock().await) }).await?,
         };
@@ -116,10 +116,10 @@ impl Request {
             };
             match with_deadline(until, reply, self.become_first(created)).await {
                 Ok(true) => return Ok(created),
-                // The key was taken away: in again, if the session is still there.
+                // The key was deleted by another client: creates it again, if the lease still exists.
                 Ok(false) => {}
                 Err(error) => {
-                    // If that cannot be said, the key goes with the session.
+                    // If etcd is unreachable, the key is deleted with the lease.
                     let _ = self.delete_key(created, CANCEL_TIMEOUT).await;
                     return Err(error);
                 }
@@ -127,7 +127,7 @@ impl Request {
         }
     }
 
-    /// Puts the key in. This is not cut short: whether it is in would not be known.
+    /// Creates the key. This is not cancelled at the deadline: it would be unknown whether the key exists.
     async fn enter(&self, until: Option<Moment>, reply: &Reply) -> Result<QueuePosition, Error> {
         let (key, name) = (self.key(), self.name.text());
         let only_if_free = self.wait == Some(Duration::ZERO);
@@ -167,7 +167,7 @@ impl Request {
         }
     }
 
-    /// Waits until no key is older; false if our own is gone.
+    /// Waits until no key is older; returns false if the request's own key was deleted.
     async fn become_first(&self, created: i64) -> Result<bool, Error> {
         let older = keys::older(self.name.text(), created);
         loop {
@@ -182,7 +182,7 @@ impl Request {
         Ok(own.first().is_some_and(|own| own.create_revision == created))
     }
 
-    /// The keys of a range, however long that takes.
+    /// Reads the keys of a range. Retries forever while no member is reachable.
     async fn read_keys(&self, range: &RangeRequest) -> Result<Vec<KeyValue>, Error> {
         loop {
             match store::range(&self.members, range, UPDATE_TIMEOUT).await {
@@ -192,7 +192,7 @@ impl Request {
         }
     }
 
-    /// Holds it until somebody orders otherwise.
+    /// Holds the lock until it is released or the session ends.
     async fn hold_until_released(
         &self,
         created: i64,
@@ -217,7 +217,7 @@ impl Request {
                     let released = self.release(created).await;
                     let mut unreachable = matches!(released, Err(Error::Unreachable(_)));
                     drop(reply.send(released.map(|()| CallResponse::Done)));
-                    // The session lives on, and would keep it.
+                    // The session lives on and would keep the key: retry.
                     while unreachable && !commands.is_closed() {
                         unreachable =
                             matches!(self.release(created).await, Err(Error::Unreachable(_)));
@@ -227,20 +227,20 @@ impl Request {
                 Some(RequestCommand::Proclaim(value, reply)) => {
                     drop(reply.send(self.proclaim(created, &value).await));
                 }
-                // The session is no more, and with it all it had.
+                // The session has ended, and its keys with it.
                 None => return,
             }
         }
     }
 
-    /// What the session has of this name, if that is still the key that was created then. Whoever of the session keeps
-    /// it for long waits for another key.
+    /// The session's key for this name, if it is still the key created at revision `created`. Returns `None` after
+    /// [`UPDATE_TIMEOUT`]: a request of the session that locks it for that long is waiting for another key.
     async fn held(&self, created: i64) -> Option<MutexGuard<'_, HeldKey>> {
         let hold = tokio::time::timeout(UPDATE_TIMEOUT, self.hold.lock()).await.ok()?;
         Some(hold).filter(|hold| hold.created == created && hold.times > 0)
     }
 
-    /// The key is no longer there: who asks again has to put in another.
+    /// Forgets the deleted key, so that the next request of the session creates a new one.
     async fn reset_hold(&self, created: i64) {
         if let Some(mut hold) = self.held(created).await {
             *hold = HeldKey::default();
@@ -256,7 +256,7 @@ impl Request {
         Ok(())
     }
 
-    /// Takes our key out, and no other: not one that was put in later, either.
+    /// Deletes the request's own key, but not a key that was created later under the same name.
     async fn delete_key(&self, created: i64, timeout: Duration) -> Result<(), Error> {
         let key = self.key();
         let txn = TxnRequest {
@@ -281,7 +281,7 @@ impl Request {
     }
 }
 
-/// Does something unless it takes too long, or nobody waits for it any longer.
+/// Runs `doing` until the deadline passes or the caller gives up.
 async fn with_deadline<T>(
     until: Option<Moment>,
     reply: &mut Reply,

@@ -1,4 +1,4 @@
-//! The keys of a cluster of etcd: read, changed, and watched until they are gone.
+//! Operations on the keys of an etcd cluster: read, change, and watch until deleted.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::keys;
 use super::members::Members;
 use crate::error::Error;
 
-/// How long members may take to be asked about a key that is watched, before they are asked again.
+/// Timeout of each attempt to read or watch a key that is waited for.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn range(
@@ -44,7 +44,7 @@ pub(super) async fn txn(
     answer.await.map(tonic::Response::into_inner)
 }
 
-/// Waits until a key that was created then is gone, however often members have to be asked.
+/// Waits until the key created at revision `created` is deleted. Retries forever.
 pub(super) async fn wait_deleted(members: &Members, key: &[u8], created: i64) {
     loop {
         let mut member_changes = members.member_changes();
@@ -57,7 +57,7 @@ pub(super) async fn wait_deleted(members: &Members, key: &[u8], created: i64) {
                 response = deleted(members, key, from) => if matches!(response, Ok(true)) {
                     return;
                 },
-                // Whoever is watched at does not answer, which it would not tell.
+                // Another call has given up the watched member. An unresponsive member does not end its watches.
                 _ = member_changes.changed() => {}
             }
         }
@@ -65,7 +65,7 @@ pub(super) async fn wait_deleted(members: &Members, key: &[u8], created: i64) {
     }
 }
 
-/// Watches a key from that revision on: true when it is deleted, false if the member will not go on.
+/// Watches a key from a revision on; returns true when the key is deleted, false if the member ends the watch.
 async fn deleted(members: &Members, key: &[u8], from: i64) -> Result<bool, Error> {
     let create = WatchCreateRequest {
         key: key.to_vec(),
@@ -76,10 +76,10 @@ async fn deleted(members: &Members, key: &[u8], from: i64) -> Result<bool, Error
     let watched = members.call_any(RETRY_TIMEOUT, async |member| {
         let create = RequestUnion::CreateRequest(create.clone());
         let create = WatchRequest { request_union: Some(create) };
-        // A watch lasts while its client might say more.
+        // etcd ends a watch when the request stream ends, so the stream stays open.
         let request = stream::iter([create]).chain(stream::pending());
         let mut request = member.request(request);
-        // A member that has lost the others would be silent, and so says that it has.
+        // Without a leader a member would be silent. With this option it ends the watch instead.
         request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
         WatchClient::new(member.channel.clone()).watch(request).await
     });

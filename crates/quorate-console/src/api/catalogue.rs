@@ -1,4 +1,4 @@
-//! The catalogue, for the cards.
+//! Catalogue of algorithms, for the cards of the page.
 
 use axum::Json;
 use quorate_algorithms::Algorithm;
@@ -7,7 +7,7 @@ use quorate_core::quorum::AnySystem;
 use quorate_core::{Assumption, Message, Profile, Property};
 use serde_json::{Value, json};
 
-/// Every algorithm with all that it says of itself, and what can be asked of it.
+/// Lists every algorithm with its profile and options, and all assumptions, properties and quorum systems.
 pub(super) async fn algorithms() -> Json<Value> {
     Json(json!({
         "algorithms": PROFILES.iter().map(card).collect::<Vec<_>>(),

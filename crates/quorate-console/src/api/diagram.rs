@@ -1,4 +1,4 @@
-//! The space-time diagram of a window of a run.
+//! Space-time diagram of a window of a run.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::api_error::ApiError;
 use crate::language::Language;
 use crate::server::LabState;
 
-/// The bounds of a drawing: wider or fuller ones would take long, and nobody could read them.
+/// Bounds of a drawing. A wider or fuller one would take long to draw and would be unreadable.
 const WIDTH_MOST: u32 = 4_000;
 const ARROWS_MOST: usize = 600;
 
-/// A window of a run, or of a trace that was brought.
+/// Window of a run or of an uploaded trace.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DiagramRequest {
@@ -28,17 +28,17 @@ pub(super) struct DiagramRequest {
     from: u64,
     to: Option<u64>,
     width: u32,
-    /// Whose lines; everybody's if not said.
+    /// Processes to draw; all if empty.
     #[serde(default)]
     processes: Vec<u32>,
-    /// With a heading and a legend.
+    /// Whether to draw a heading and a legend.
     #[serde(default)]
     legend: bool,
     #[serde(default)]
     language: Language,
 }
 
-/// The drawing, and where things are in it.
+/// Returns the drawing and the positions of its lanes and times.
 pub(super) async fn draw_window(
     State(lab): State<Arc<LabState>>,
     request: Result<Json<DiagramRequest>, JsonRejection>,

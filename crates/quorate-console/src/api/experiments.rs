@@ -1,4 +1,4 @@
-//! Experiments: what there is, one under way, what came of it.
+//! Experiments: the list, the progress of a running one, and its results.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::api_error::ApiError;
 use crate::jobs::Job;
 use crate::server::LabState;
 
-/// How often progress is told.
+/// Interval between progress events.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A chart brings rules for its colours, and nothing else counts in it.
+/// Content security policy of a chart, which only needs its inline style sheet.
 const CHART_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 pub(super) async fn list() -> Json<Value> {
@@ -87,7 +87,7 @@ pub(super) async fn cancel(
     Ok(Json(summary(&job)))
 }
 
-/// Tells how far it is until it is over.
+/// Streams the progress of an experiment until it has ended.
 pub(super) async fn progress(
     State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
@@ -120,7 +120,7 @@ pub(super) async fn table(
     Ok((headers, csv).into_response())
 }
 
-/// On which ground a chart is drawn: `light`, `dark`, or `auto` for what the browser prefers.
+/// Theme of a chart: `light`, `dark`, or `auto` for the browser's preference.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ChartQuery {

@@ -1,4 +1,4 @@
-//! The course, and the scenarios it is made of.
+//! Lessons of the course, and all scenarios.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use super::scenario;
 use crate::api_error::ApiError;
 use crate::assets::ScenarioFiles;
 
-/// Every lesson in order, with the keys of its scenario.
+/// Lists the lessons in order, with the keys of their scenarios.
 pub(super) async fn list() -> Result<Json<Value>, ApiError> {
     let broken = |problem| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, problem);
     let lessons = crate::lessons().map_err(broken)?.into_iter().map(|(lesson, text)| {
@@ -18,7 +18,7 @@ pub(super) async fn list() -> Result<Json<Value>, ApiError> {
     Ok(Json(lessons.collect::<Result<Vec<Value>, ApiError>>()?.into()))
 }
 
-/// The names of all scenarios and what each shows, as the comment on top says.
+/// Lists all scenarios with the comment at the top of each file.
 pub(super) async fn list_scenarios() -> Json<Value> {
     let mut names: Vec<String> = ScenarioFiles::iter().map(|name| name.into_owned()).collect();
     names.sort();

@@ -1,4 +1,4 @@
-//! What the page asks for, as JSON.
+//! JSON API of the page.
 
 mod catalogue;
 mod diagram;
@@ -23,13 +23,13 @@ use serde_json::Value;
 use crate::api_error::ApiError;
 use crate::server::LabState;
 
-/// Larger requests are not read. A scenario has at most a mebibyte, in TOML; JSON may take more.
+/// Maximum size of a request body. A scenario has at most a mebibyte in TOML; JSON may take more.
 const BODY_MOST: usize = 2 << 20;
 
-/// The same for traces.
+/// Maximum size of an uploaded trace.
 const TRACE_MOST: usize = 32 << 20;
 
-/// The largest integer that a script can tell from its neighbours.
+/// Largest integer that JavaScript represents exactly, together with all smaller ones.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 pub(crate) fn router(lab: Arc<LabState>) -> Router {
@@ -59,7 +59,7 @@ async fn unknown_path() -> ApiError {
     ApiError::not_found("the lab does not know how to do that")
 }
 
-/// A body that is not what it should be.
+/// Rejections of malformed request bodies.
 impl From<JsonRejection> for ApiError {
     fn from(rejection: JsonRejection) -> Self {
         match rejection.status() {
@@ -77,7 +77,7 @@ impl From<QueryRejection> for ApiError {
     }
 }
 
-/// Numbers that a script would round are told as text.
+/// Replaces integers that JavaScript would round by strings.
 fn stringify_large_integers(value: &mut Value) {
     match value {
         Value::Number(number)

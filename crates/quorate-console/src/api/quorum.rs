@@ -1,4 +1,4 @@
-//! Quorum systems: what `quorate quorum` says, for the page that fails processes by clicking.
+//! Quorum systems: the analysis of `quorate quorum`, for the page on which a click fails a process.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::api_error::ApiError;
 use crate::language::Language;
 use crate::server::LabState;
 
-/// With more processes nothing could be clicked.
+/// Maximum number of processes; more could not be clicked individually.
 const PROCESSES_MOST: usize = 256;
 
 #[derive(Debug, Deserialize)]
@@ -33,7 +33,7 @@ pub(super) struct QuorumRequest {
     language: Language,
 }
 
-/// What `quorate quorum --json` prints, and a picture of the quorum that is shown.
+/// Output of `quorate quorum --json` and a picture of the shown quorum.
 #[derive(Debug, Serialize)]
 pub(super) struct QuorumResponse {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! A part of a run, to be stepped through.
+//! Recordings of parts of a run, to be stepped through.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,31 +17,32 @@ use crate::recording::{RecordedStep, Recording};
 use crate::runs::RecordedRun;
 use crate::server::LabState;
 
-/// A film for scripts.
+/// [`Recording`] in the form that the page expects.
 #[derive(Serialize)]
 pub(super) struct RecordingJson<'a> {
     processes: usize,
-    /// How many steps the whole run has, and the number of the first that is here.
+    /// Number of steps in the whole run.
     total: usize,
+    /// Number of the first step in the recording.
     first: usize,
-    /// How many of them are not here.
+    /// Number of steps that are not in the recording.
     left_out: usize,
     #[serde(rename = "earlier")]
     prefix: PrefixJson<'a>,
-    /// Event, time, process, first record, and what the process has become: a place among the texts, or -1.
+    /// Event, time, process, index of the first record, and the new state as an index into `texts`, or -1.
     steps: Vec<(u64, u64, u32, usize, i64)>,
-    /// What happens in them, and at the end what was broken.
+    /// Records of these steps, followed by the violations.
     records: Vec<&'a Record>,
     texts: &'a [String],
 }
 
-/// What came before and still counts.
+/// Summary of the run before the first recorded step.
 #[derive(Serialize)]
 struct PrefixJson<'a> {
-    /// What each process was: a place among the texts, or -1.
+    /// State of each process as an index into `texts`, or -1.
     states: Vec<i64>,
     records: Vec<&'a Record>,
-    /// Messages under way that are not among the records.
+    /// Number of messages in flight that are not among the records.
     #[serde(rename = "untold")]
     omitted: usize,
     sent: &'a BTreeMap<String, u64>,
@@ -76,7 +77,7 @@ impl<'a> RecordingJson<'a> {
     }
 }
 
-/// Which part of which run: around a step, the first step of an event, or the last step at a time.
+/// Part of a run to record: around a step, the first step of an event, or the last step at a time.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SegmentRequest {
@@ -88,7 +89,7 @@ pub(super) struct SegmentRequest {
     time: Option<u64>,
 }
 
-/// The part, and which step it is.
+/// The recording, and the requested step.
 #[derive(Serialize)]
 struct SegmentResponse<'a> {
     step: usize,

@@ -1,4 +1,4 @@
-//! Runs a scenario: what came of it, and the film to step through.
+//! Runs a scenario and returns its report and a recording to step through.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::scenario::{self, ScenarioRequest};
 use crate::api_error::ApiError;
 use crate::server::LabState;
 
-/// More moments than anybody could point at.
+/// Maximum number of selectable times.
 const MOMENTS_MOST: usize = 10_000;
 
-/// What came of a run, or of a trace that was brought: the fields of an answer in the order in which they are written.
+/// Result of a run or of an uploaded trace. The fields are serialized in this order.
 #[derive(Serialize)]
 struct RunResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,12 +32,12 @@ struct RunResponse<'a> {
     report: Option<&'a Report>,
     #[serde(rename = "film")]
     recording: RecordingJson<'a>,
-    /// When anything happens: a time and the last step at that time. Of many an even choice.
+    /// Times at which something happens, each with its last step. Of many, an even selection.
     moments: Vec<(u64, usize)>,
-    /// Where it differs from what the scenario expects, if it expects anything.
+    /// Deviations from the expectations of the scenario; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Vec<String>>,
-    /// The bound at which it was stopped, if it was.
+    /// Maximum number of events, if the run was stopped there.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped_at: Option<u64>,
 }
@@ -70,7 +70,7 @@ pub(super) async fn run(
     Ok(response.into_response())
 }
 
-/// A trace that somebody brings, as `--trace` writes one.
+/// Accepts a trace in the format that `--trace` writes.
 pub(super) async fn upload_trace(
     State(lab): State<Arc<LabState>>,
     text: Result<Bytes, BytesRejection>,

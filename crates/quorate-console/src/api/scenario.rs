@@ -1,4 +1,4 @@
-//! A scenario as the page sends it: the text of a file, or its keys as JSON.
+//! Scenarios in requests: the text of a file, or its keys as JSON.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 use super::stringify_large_integers;
 use crate::api_error::ApiError;
 
-/// The keys whose numbers may be larger than a script can count, and come as text.
+/// Keys whose numbers may exceed what JavaScript represents exactly. The page sends such numbers as strings.
 const LARGE_NUMBER_KEYS: [&str; 4] = ["seed", "ids", "clocks", "values"];
 
-/// A scenario in one of two spellings.
+/// Scenario in one of two forms.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioRequest {
-    /// As the text of a file.
+    /// Text of a scenario file.
     pub(super) toml: Option<String>,
-    /// As an object with the keys of a file.
+    /// Object with the keys of a scenario file.
     pub(super) scenario: Option<Value>,
 }
 
 impl ScenarioRequest {
-    /// The scenario, if there is one and its algorithm can run it.
+    /// Parses the scenario and checks that its algorithm can run it.
     pub(crate) fn into_scenario(self) -> Result<Scenario, ApiError> {
         let scenario = match self {
             Self { toml: Some(text), scenario: None } => quorate_sim::parse(&text, "scenario")?,
@@ -46,7 +46,7 @@ fn from_json(mut keys: Value) -> Result<Scenario, ApiError> {
     Ok(scenario)
 }
 
-/// Digits in a text are a number.
+/// Converts strings of digits to numbers.
 fn parse_digits(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -59,7 +59,7 @@ fn parse_digits(value: &mut Value) {
     }
 }
 
-/// The scenario's keys, for scripts, without what was expected of it.
+/// Returns the keys of a scenario for the page, without its expectations.
 pub(super) fn to_json(scenario: &Scenario) -> Result<Value, ApiError> {
     let plain = Scenario { expect: None, ..scenario.clone() };
     let mut keys = serde_json::to_value(&plain).map_err(ApiError::bad_request)?;
@@ -67,12 +67,12 @@ pub(super) fn to_json(scenario: &Scenario) -> Result<Value, ApiError> {
     Ok(keys)
 }
 
-/// The scenario as the text of a file.
+/// Returns the scenario as the text of a file.
 pub(super) fn to_toml(scenario: &Scenario) -> Result<String, ApiError> {
     toml::to_string(scenario).map_err(ApiError::bad_request)
 }
 
-/// Reads a scenario without running it.
+/// Parses a scenario without running it.
 pub(super) async fn validate(
     request: Result<Json<ScenarioRequest>, JsonRejection>,
 ) -> Result<Json<Value>, ApiError> {

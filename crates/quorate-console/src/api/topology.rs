@@ -1,4 +1,4 @@
-//! Who talks to whom in a scenario, as a picture.
+//! Picture of the communication topology of a scenario.
 
 use std::sync::Arc;
 

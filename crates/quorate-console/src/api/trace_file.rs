@@ -1,5 +1,5 @@
-//! The trace of a whole run as a file. It may be much longer than what is kept in memory, so it is sent while the run is
-//! made again.
+//! Download of the trace of a whole run. A trace may be much larger than memory allows, so the run is repeated and
+//! its trace is streamed.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
 use crate::server::LabState;
 
-/// A piece of the file, and how many may wait to be sent.
+/// Size of one chunk of the file.
 const CHUNK_BYTES: usize = 256 << 10;
 const CHUNKS_QUEUED_MOST: usize = 4;
 
@@ -32,7 +32,7 @@ pub(super) async fn download(
         let out = BufWriter::with_capacity(CHUNK_BYTES, ChunkWriter(chunks));
         lab.runs.write_trace(scenario, out).await
     });
-    // Until something has been written there is time to say that it cannot be.
+    // Until the first chunk is written, a failure can still be answered with an error status.
     let first = incoming.recv().await;
     if first.is_none() {
         run.await
@@ -49,7 +49,7 @@ pub(super) async fn download(
     Ok((headers, Body::from_stream(sent)).into_response())
 }
 
-/// Where pieces go; closed when nobody takes them any more, which ends the run.
+/// Sends chunks to the response. After the client has disconnected, writing fails and the run ends.
 struct ChunkWriter(mpsc::Sender<Bytes>);
 
 impl Write for ChunkWriter {

@@ -1,4 +1,4 @@
-//! What the lab answers.
+//! Responses of the lab API.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_console::{LabSettings, RecordingBounds, RunBounds};
@@ -21,7 +21,7 @@ fn a_run_is_the_report_of_sim_and_a_film() {
     let recording = &response["film"];
     let steps = recording["steps"].as_array().expect("steps");
     assert_eq!(recording["left_out"], 0);
-    // Every state that a step names is there, and something has been filmed of each process.
+    // Every state index is valid, and each process has at least one recorded state.
     let texts = recording["texts"].as_array().expect("texts").len() as i64;
     assert!(
         steps.iter().all(|step| step[4].as_i64().is_some_and(|state| (-1..texts).contains(&state)))
@@ -44,7 +44,7 @@ fn everything_before_a_new_fault_stays_as_it_was() {
     };
     let (whole, crashed) = (records(scenario), records(broken));
     assert_ne!(whole, crashed);
-    // The numbers of events may shift where a fault is planned; what happens, when and to whom does not.
+    // A planned fault may shift event numbers, but not what happens, when, and to which process.
     assert_eq!(before(&whole), before(&crashed));
 }
 
@@ -94,7 +94,7 @@ fn a_diagram_is_drawn_by_window() {
     assert_eq!(response["geometry"]["to"], 2_000_000);
 }
 
-/// The long run that the page draws by window: 8,448 events, of which a film keeps a hundred.
+/// A long run that is recorded in parts: it has 8,448 events, and a recording holds one hundred.
 fn in_parts() -> (TestServer, Value) {
     let recording = RecordingBounds { events: 100, ..RecordingBounds::default() };
     let bounds = RunBounds { recording, ..RunBounds::default() };
@@ -111,7 +111,7 @@ fn any_part_of_a_long_run_can_be_seen() {
     assert_eq!(first["film"]["total"], all.len());
     let moments = first["moments"].as_array().expect("moments").clone();
     assert_eq!(moments.last().expect("an end")[1], all.len() - 1);
-    // What a step is, without the places of its records and texts, which differ from film to film.
+    // A step without the indices of its records and texts, which differ between recordings.
     let step_json = |recording: &Value, index: usize| {
         let step = &recording["steps"][index];
         let state = recording["texts"][step[4].as_u64().unwrap_or(u64::MAX) as usize].clone();
@@ -126,7 +126,7 @@ fn any_part_of_a_long_run_can_be_seen() {
         let start = start as usize;
         assert!((start..start + steps).contains(&wanted), "{wanted} is not in {start}+{steps}");
         for index in 0..steps {
-            // A state that a film has for the first time may be one that the whole has had before.
+            // A state that is new in one recording may have occurred earlier in the whole run.
             let (here, there) = (step_json(recording, index), step_json(&whole, start + index));
             assert_eq!(here, there, "step {}", start + index);
         }
@@ -151,7 +151,7 @@ fn a_part_knows_what_came_before_it() {
     let in_flight = records.iter().filter(|record| record["type"] == "send").count();
     let omitted = prefix["untold"].as_u64().expect("a number") as usize;
     assert_eq!(in_flight + omitted, count("send") - count("deliver"));
-    // The last state of each process is known.
+    // The last state of each process is included.
     for process in 0..64u64 {
         let last = whole["steps"].as_array().expect("steps")[..first as usize]
             .iter()

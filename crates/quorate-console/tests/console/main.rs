@@ -1,4 +1,4 @@
-//! The server of the lab, asked over HTTP, and what its page says.
+//! Tests of the lab server over HTTP, and of the texts of its page.
 
 mod answers;
 mod safety;

@@ -1,4 +1,4 @@
-//! What the lab refuses, and what cannot bring it down.
+//! Requests that the lab rejects, and input that must not bring it down.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn pages_from_elsewhere_get_no_answer() {
     }
     let own = format!("Origin: http://{}", lab.address);
     assert_eq!(lab.request("POST", "/api/run", &[json, &own], body.as_bytes()).status, 200);
-    // A form of another page could send this without asking.
+    // A form on another site could send this content type without a preflight request.
     let form = ["Content-Type: text/plain"];
     assert_eq!(lab.request("POST", "/api/run", &form, body.as_bytes()).status, 415);
 }
@@ -144,7 +144,7 @@ fn garbage_gets_one_clear_sentence() {
     assert_eq!(response.status, 400);
 }
 
-/// What an algorithm with a bug would do.
+/// Runner that panics like an algorithm with a bug.
 fn broken(
     scenario: &Scenario,
     conditions: Conditions,
@@ -172,7 +172,7 @@ fn a_run_that_panics_is_an_answer() {
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// A run that would go on for ever.
+/// Runner that never ends.
 fn endless(
     _: &Scenario,
     _: Conditions,

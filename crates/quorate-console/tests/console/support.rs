@@ -1,4 +1,4 @@
-//! A server of its own for each test, and a client that says exactly what it is told to say.
+//! A separate server for each test, and a client that sends requests without changing them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,12 +7,12 @@ use std::thread;
 use quorate_console::{LabServer, LabSettings};
 use serde_json::Value;
 
-/// A server that runs as long as the test does.
+/// Server that runs until the test process ends.
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
 }
 
-/// What came back.
+/// Status, head and body of a response.
 pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
@@ -31,7 +31,7 @@ impl TestServer {
         Self { address }
     }
 
-    /// Asks for a path as a browser with a page of this server would.
+    /// Sends a GET request as a page of this server would.
     pub(crate) fn get(&self, path: &str) -> TestResponse {
         self.request("GET", path, &[], b"")
     }
@@ -40,7 +40,7 @@ impl TestServer {
         self.request("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
-    /// Asks with more headers. `Host` is right unless one of them says otherwise.
+    /// Sends a request with additional headers. `Host` is correct unless one of them sets it.
     pub(crate) fn request(
         &self,
         method: &str,
@@ -50,12 +50,12 @@ impl TestServer {
     ) -> TestResponse {
         let mut stream = self.send(method, path, headers, body);
         let mut bytes = Vec::new();
-        // A server that refuses a body may close before it has read all of it.
+        // A server that rejects a body may close the connection before it has read all of it.
         let _ = stream.read_to_end(&mut bytes);
         TestResponse::read(bytes)
     }
 
-    /// Sends a request and does not wait for the answer.
+    /// Sends a request without waiting for the response.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -96,13 +96,13 @@ impl TestResponse {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
     }
 
-    /// The sentence of a refusal.
+    /// Error message of a rejected request.
     pub(crate) fn error(&self) -> String {
         self.json()["error"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-/// The pieces of a body put together.
+/// Decodes a chunked body.
 fn decode_chunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {

@@ -1,4 +1,4 @@
-//! What the page says: in three languages, about scenarios that exist.
+//! Texts of the page: complete in three languages, and about scenarios that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ fn strings(language: &str) -> BTreeMap<String, String> {
     serde_json::from_str(&text).expect("texts by key")
 }
 
-/// What is to be filled in.
+/// Placeholder names in braces.
 fn placeholders(text: &str) -> BTreeSet<&str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
 }
@@ -40,7 +40,7 @@ fn every_text_is_there_in_every_language() {
     }
 }
 
-/// Pictures have their English with them, so that the command line needs no page.
+/// Pictures include their English texts, so that the command line does not need the page.
 #[test]
 fn whatever_pictures_say_is_among_the_texts() {
     let english = strings("en");
@@ -92,7 +92,7 @@ fn the_page_says_nothing_that_has_no_text() {
         let text = fs::read_to_string(&file).expect("a file of the page");
         for part in text.split("t(\"").skip(1) {
             let Some((key, _)) = part.split_once('"') else { continue };
-            // `get("…")` and the like end in the same letters.
+            // Other calls such as `get("…")` end in the same letters.
             if key.contains('.') && !key.contains('/') {
                 keys_used += 1;
                 assert!(english.contains_key(key), "{}: {key}", file.display());

@@ -1,4 +1,4 @@
-//! Quorum systems chosen when the program runs, by name.
+//! Quorum systems chosen at run time, by name.
 
 use super::{
     Coterie, FixedGrid, Given, GivenPerView, Grid, LiveMajority, Majority, PerView, Plane,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{ProcessId, ProcessSet};
 
-/// An enum of systems that is a system itself, with the names of those that can be asked for.
+/// Defines an enum of quorum systems that is a quorum system itself, with the names by which they can be selected.
 macro_rules! one_of {
     (
         $(#[$doc:meta])*
@@ -24,10 +24,10 @@ macro_rules! one_of {
         }
 
         impl $any {
-            /// The names of the systems that can be asked for.
+            /// The names of the systems that can be selected.
             pub const NAMES: [&'static str; $count] = [$($name),*];
 
-            /// The system of that name over n processes.
+            /// Creates the system with this name over n processes.
             pub fn by_name(name: &str, n: usize) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$named($named::new(n))),)*
@@ -64,59 +64,59 @@ macro_rules! one_of {
 }
 
 one_of! {
-    /// One of the fixed coteries.
+    /// Any of the fixed coteries.
     AnyCoterie: Coterie {
         /// More than half of the processes.
         "majority" Majority,
-        /// A row and a column.
+        /// A row and a column of a grid.
         "grid-fixed" FixedGrid,
         /// A line of a projective plane.
         "plane" Plane,
         /// A path from the root to a leaf.
         "tree" Tree;
-        /// Given sets.
+        /// Explicitly listed sets.
         Given(Given)
     }
     4
 }
 
 one_of! {
-    /// One of the systems whose quorums meet only within a view.
+    /// Any of the systems whose quorums intersect only within a view.
     AnyPerView: PerView {
-        /// Oneself and half of each cluster.
+        /// The process itself and half of each cluster.
         "vcube" VCubeHalves,
-        /// A row and a column, with substitutes.
+        /// A row and a column of a grid, with substitutes.
         "grid" Grid,
         /// More than half of the live processes.
         "majority-live" LiveMajority;
-        /// Given sets.
+        /// Explicitly listed sets per view.
         Given(GivenPerView)
     }
     3
 }
 
-/// Any quorum system, of which kind it is still being visible.
+/// Any quorum system. The variant shows of which kind it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AnySystem {
-    /// Its quorums meet whatever the views.
+    /// Its quorums intersect across all views.
     Fixed(AnyCoterie),
-    /// Its quorums meet only within a view.
+    /// Its quorums intersect only within a view.
     PerView(AnyPerView),
 }
 
 impl AnySystem {
-    /// The system of that name over n processes.
+    /// Creates the system with this name over n processes.
     pub fn by_name(name: &str, n: usize) -> Option<Self> {
         let fixed = AnyCoterie::by_name(name, n).map(Self::Fixed);
         fixed.or_else(|| AnyPerView::by_name(name, n).map(Self::PerView))
     }
 
-    /// The names of the systems that can be asked for.
+    /// The names of the systems that can be selected.
     pub fn names() -> impl Iterator<Item = &'static str> {
         AnyPerView::NAMES.into_iter().chain(AnyCoterie::NAMES)
     }
 
-    /// The coterie, if it is one.
+    /// The coterie, if the system is one.
     pub const fn fixed(&self) -> Option<&AnyCoterie> {
         match self {
             Self::Fixed(coterie) => Some(coterie),

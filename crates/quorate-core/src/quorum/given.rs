@@ -1,4 +1,4 @@
-//! Quorums that somebody wrote down.
+//! Quorum systems that are listed explicitly.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// One quorum for each process, trusted to meet.
+/// One quorum for each process. The caller must ensure that they intersect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Given(pub Vec<ProcessSet>);
 
@@ -26,7 +26,7 @@ impl QuorumSystem for Given {
 
 impl Coterie for Given {}
 
-/// Single quorums, each of one process under one view. Whatever is not written down does not exist.
+/// Single quorums, each for one process under one view. A quorum that is not listed does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GivenPerView {
     n: usize,
@@ -34,7 +34,7 @@ pub struct GivenPerView {
 }
 
 impl GivenPerView {
-    /// Over n processes: who has failed, whose quorum it is then, and who is in it.
+    /// Creates a system over n processes from tuples of failed processes, owner of the quorum, and members of the quorum.
     pub fn new(
         n: usize,
         quorums: impl IntoIterator<Item = (ProcessSet, ProcessId, ProcessSet)>,

@@ -1,37 +1,37 @@
 //! The grid: a whole row and a whole column.
 //!
-//! Source: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985.
-//! Processes stand in rows of ceil(sqrt n); the last row may be short. Any row with any column meets any
-//! other row with any other column: if both columns are long enough, where one's row crosses the other's
-//! column; and a column that does not reach the last row is crossed by every other row.
+//! Source: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985. Processes
+//! are arranged in rows of ceil(sqrt n); the last row may be short. Any two quorums (row r1, column c1) and (row r2,
+//! column c2) intersect. Row r1 crosses column c2, unless r1 is the last row and c2 does not reach it. Then either r2
+//! is the last row too, and the quorums share it, or r2 is a full row and crosses c1.
 
 use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// How many columns and rows n processes stand in, in both grids. A row without any process does not exist.
+/// Number of columns and rows for n processes, in both grids. A row without any process does not exist.
 pub const fn columns_and_rows(n: usize) -> (usize, usize) {
     let floor = n.isqrt();
     let columns = if floor * floor == n { floor } else { floor + 1 };
     (columns, if columns == 0 { 0 } else { n.div_ceil(columns) })
 }
 
-/// The grid with substitution, as the monograph has it: one's own row and column, in which the next live
-/// process, cyclically, stands in for a failed one and for a vacant place of the last row. Quorums of
-/// different views need not meet.
+/// The grid with substitution, as in the monograph: the row and the column of the process. The next live process,
+/// cyclically, substitutes for a failed process and for a vacant position of the last row. Quorums of different
+/// views need not intersect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     n: usize,
 }
 
 impl Grid {
-    /// Of n processes.
+    /// Creates the grid over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n }
     }
 
-    /// Who stands at a place, or stands in there.
+    /// The process at a position, or its substitute.
     fn member(&self, place: usize, failed: &ProcessSet) -> Option<ProcessId> {
-        // Nobody stands at a vacant place: the search goes on with the one after it, cyclically.
+        // A vacant position has no process. The search continues with the position after it, cyclically.
         let start = if place < self.n { place } else { (place + 1) % self.n };
         let live = |from| Some(failed.next_absent(from)).filter(|found| found.index() < self.n);
         live(ProcessId::from_index(start)).or_else(|| live(ProcessId::new(0)))
@@ -61,7 +61,7 @@ impl QuorumSystem for Grid {
 
 impl PerView for Grid {}
 
-/// The grid without substitution: a failed member makes a process take another row or column.
+/// The grid without substitution. If a member has failed, the process uses another row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedGrid {
     n: usize,
@@ -69,7 +69,7 @@ pub struct FixedGrid {
 }
 
 impl FixedGrid {
-    /// Of n processes.
+    /// Creates the grid over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n, columns: columns_and_rows(n).0 }
     }
@@ -78,7 +78,7 @@ impl FixedGrid {
         columns_and_rows(self.n).1
     }
 
-    /// A row, of which only the last may be short.
+    /// The processes of a row. Only the last row may be short.
     fn row(&self, row: usize) -> ProcessSet {
         let start = row * self.columns;
         (start..self.n.min(start + self.columns)).map(ProcessId::from_index).collect()
@@ -98,7 +98,7 @@ impl QuorumSystem for FixedGrid {
         self.n
     }
 
-    /// One's own row and column, or the next ones without a failed member.
+    /// The row and the column of the process, or the next ones without a failed member.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         let (row, column) = (process.index() / self.columns, process.index() % self.columns);
         let whole = |set: &ProcessSet| set.is_disjoint(failed);

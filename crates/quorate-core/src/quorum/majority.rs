@@ -1,20 +1,21 @@
-//! Majorities: more than half.
+//! Majorities: more than half of the processes.
 //!
-//! Of all processes they are a fixed coterie. Of the live ones they meet only within a view, but are never used up.
+//! Majorities of all processes are a fixed coterie. Majorities of the live processes intersect only within a view, but
+//! exist as long as a process is alive.
 
 use alloc::vec::Vec;
 
 use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// Majorities of n.
+/// Majorities of n processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     n: usize,
 }
 
 impl Majority {
-    /// Of n processes.
+    /// Creates the system over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n }
     }
@@ -29,7 +30,7 @@ impl QuorumSystem for Majority {
         self.n
     }
 
-    /// The next live processes from oneself on: starting at oneself spreads the load evenly.
+    /// The next live processes, starting with `process` itself, which spreads the load evenly.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         let needed = self.n / 2 + 1;
         let round =
@@ -42,14 +43,15 @@ impl QuorumSystem for Majority {
 
 impl Coterie for Majority {}
 
-/// Majorities of those of n that are alive, the same for all but for oneself: the greatest identifiers.
+/// Majorities of the live processes: the greatest live identifiers and the process itself. Up to the process itself
+/// they are the same for all processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LiveMajority {
     n: usize,
 }
 
 impl LiveMajority {
-    /// Of n processes.
+    /// Creates the system over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n }
     }
@@ -64,7 +66,7 @@ impl QuorumSystem for LiveMajority {
         self.n
     }
 
-    /// Oneself and the greatest of the live. The failed have no quorum.
+    /// The process itself and the greatest live processes. A failed process has no quorum.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         if failed.contains(process) {
             return None;

@@ -1,11 +1,11 @@
-//! Quorum systems: whose permission is enough.
+//! Quorum systems: sets of processes whose permission is sufficient.
 //!
-//! There are two kinds, and the types keep them apart. In a **fixed coterie** any two quorums meet, whatever
-//! their owners believe about failures ([`Coterie`]). In a **view-dependent** system only quorums of the same
-//! view meet ([`PerView`]), and an algorithm over one has to agree on views first. Both are [`QuorumSystem`]s.
+//! There are two kinds, distinguished by type. In a **fixed coterie** any two quorums intersect, whatever their owners
+//! believe about failures ([`Coterie`]). In a **view-dependent** system only quorums of the same view intersect
+//! ([`PerView`]), and an algorithm over such a system has to agree on views first. Both are [`QuorumSystem`]s.
 //!
-//! A new system is one file with one type: implement [`QuorumSystem`] and one of the two markers, and add a line to
-//! the lists in `any.rs` to give it a name on the command line.
+//! A new system is one file with one type. Implement [`QuorumSystem`] and one of the two markers, and add a line to the
+//! lists in `any.rs` to give the system a name on the command line.
 
 mod any;
 mod given;
@@ -28,23 +28,23 @@ pub use plane::Plane;
 pub use tree::Tree;
 pub use vcube::VCubeHalves;
 
-/// Who belongs to whose quorum, given who has failed.
+/// Assigns quorums to processes, given the set of failed processes.
 pub trait QuorumSystem: Clone + Eq + Hash + Debug {
-    /// Its name on the command line.
+    /// The name of the system on the command line.
     fn name(&self) -> &'static str;
 
-    /// How many processes it is over.
+    /// Number of processes in the system.
     fn processes(&self) -> usize;
 
-    /// A quorum for `process` without any of the failed, itself included where the system says so; none if
-    /// there is none left.
+    /// A quorum for `process` without failed members. Whether it includes `process` depends on the system. `None` if
+    /// no quorum is left.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet>;
 }
 
-/// A system whose quorums meet whatever the views.
+/// A system whose quorums intersect across all views.
 pub trait Coterie: QuorumSystem {}
 
-/// A system whose quorums meet only if they were taken under the same view.
+/// A system whose quorums intersect only if they belong to the same view.
 pub trait PerView: QuorumSystem {}
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ pub(crate) mod tests {
         members.iter().copied().map(ProcessId::new).collect()
     }
 
-    /// The quorums of each view of at most 2^n.
+    /// The quorums of each of the 2^n views.
     fn quorums_by_view(system: &impl QuorumSystem) -> Vec<Vec<ProcessSet>> {
         let n = system.processes();
         let of_view = |view: u32| {
@@ -98,7 +98,7 @@ pub(crate) mod tests {
 
     #[test]
     fn quorums_of_the_others_meet_within_a_view_but_not_across() {
-        // Who is inside with its first quorum, who crashes then, and who enters beside it with what.
+        // System, process inside, failed processes, the rest of its quorum, entering process, quorum of that process.
         let disjoint_across_views = [
             ("vcube", 2, set(&[0, 3, 6, 7]), set(&[2]), 4, set(&[1, 4, 5])),
             ("grid", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 5])),

@@ -1,13 +1,13 @@
-//! Finite projective planes: quorums of about sqrt(n), every two of which share exactly one member.
+//! Finite projective planes: quorums of about sqrt(n) members, any two of which share exactly one member.
 //!
-//! Source: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985.
-//! For n = k(k - 1) + 1 with k - 1 a prime power q there is a plane of order q whose lines are the shifts of
-//! one perfect difference set (Singer, 1938): the exponents, modulo n, of the elements of trace zero in
-//! GF(q^3) over GF(q). Process i takes the i-th shift.
+//! Source: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985. For n =
+//! k(k - 1) + 1 with k - 1 a prime power q there is a plane of order q whose lines are the shifts of one perfect
+//! difference set (Singer, 1938): the exponents, modulo n, of the elements of trace zero in GF(q^3) over GF(q). Process
+//! i uses the i-th shift.
 //!
-//! For any other n the plane of the next order is made degenerate: its lines for the first n processes, with
-//! each missing member m replaced by m modulo n. What two lines shared they still share, and process i
-//! is still in its own; sizes and degrees are then no longer all equal.
+//! For any other n a plane of the next order is made degenerate: its lines for the first n processes, with each missing
+//! member m replaced by m modulo n. Two lines still share what they shared before, and process i is still in its own
+//! line. Sizes and degrees are then no longer all equal.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -15,18 +15,18 @@ use alloc::vec::Vec;
 use super::{Coterie, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// The plane over n processes.
+/// The quorums of a projective plane over n processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plane {
     n: usize,
-    /// The points of the plane, n or more.
+    /// Number of points of the plane, at least n.
     points: usize,
-    /// A perfect difference set modulo `points`, with 0 in it.
+    /// A perfect difference set modulo `points` that contains 0.
     differences: Vec<usize>,
 }
 
 impl Plane {
-    /// Of n processes.
+    /// Creates the plane over n processes.
     pub fn new(n: usize) -> Self {
         let order = (1..).find(|&q| q * q + q + 1 >= n && (q == 1 || prime_power(q).is_some()));
         let order = order.unwrap_or(1);
@@ -39,7 +39,8 @@ impl Plane {
         Self { n, points, differences }
     }
 
-    /// Whether n is the size of a plane, so that all quorums have one size and all processes one degree.
+    /// Returns `true` if n is the size of a plane, so that all quorums have the same size and all
+    /// processes the same degree.
     pub fn is_regular(&self) -> bool {
         self.points == self.n
     }
@@ -60,7 +61,7 @@ impl QuorumSystem for Plane {
         self.n
     }
 
-    /// One's own line, or the next one without a failed member.
+    /// The line of the process, or the next line without a failed member.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         let round =
             (0..self.n).map(|step| ProcessId::from_index((process.index() + step) % self.n));
@@ -71,7 +72,7 @@ impl QuorumSystem for Plane {
 
 impl Coterie for Plane {}
 
-/// The prime and the exponent of a prime power.
+/// The prime and the exponent of a prime power. `None` if `q` is not a prime power.
 fn prime_power(q: usize) -> Option<(usize, usize)> {
     let prime = (2..=q).find(|divisor| q.is_multiple_of(*divisor))?;
     let mut power = prime;
@@ -130,7 +131,7 @@ impl Field {
         digits(1, self.prime, self.degree)
     }
 
-    /// Whether the powers of x are all `group` non-zero elements.
+    /// Returns `true` if the powers of x are all `group` non-zero elements.
     fn is_generated_by_x(&self, group: usize) -> bool {
         if self.reduction[0] == 0 {
             return false;

@@ -1,34 +1,34 @@
 //! Tree quorums: a path from the root to a leaf, with both subtrees in place of a failed inner process.
 //!
-//! Source: Agrawal and El Abbadi, "An Efficient and Fault-Tolerant Solution for Distributed Mutual Exclusion",
-//! ACM TOCS 9(1), 1991. Processes stand in heap order, 0 at the root; the tree need not be complete.
+//! Source: Agrawal and El Abbadi, "An Efficient and Fault-Tolerant Solution for Distributed Mutual Exclusion", ACM TOCS
+//! 9(1), 1991. Processes are arranged in heap order with 0 at the root. The tree need not be complete.
 
 use super::{Coterie, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// The tree over n processes.
+/// The tree quorums over n processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
     n: usize,
 }
 
 impl Tree {
-    /// Of n processes.
+    /// Creates the tree over n processes.
     pub const fn new(n: usize) -> Self {
         Self { n }
     }
 
-    /// A quorum of the subtree at `root`, the left-most there is.
+    /// The left-most quorum of the subtree at `root`.
     fn path(&self, root: usize, failed: &ProcessSet) -> Option<ProcessSet> {
         let (left, right) = (2 * root + 1, 2 * root + 2);
         let dead = failed.contains(ProcessId::from_index(root));
         let below = |child: usize| if child < self.n { self.path(child, failed) } else { None };
         if left >= self.n {
-            // A leaf: it must be alive itself.
+            // A leaf must be alive itself.
             return (!dead).then(|| ProcessSet::from_iter([ProcessId::from_index(root)]));
         }
         if dead {
-            // Both subtrees stand in for it; where there is no right one, the left one does alone.
+            // Both subtrees replace the failed process. If there is no right subtree, the left one is enough.
             let mut both = below(left)?;
             if right < self.n {
                 both.union_with(&below(right)?);
@@ -40,7 +40,7 @@ impl Tree {
         Some(path)
     }
 
-    /// The quorums of all paths when nobody has failed, left to right.
+    /// The quorums of all paths without failures, from left to right.
     pub fn paths(&self) -> impl Iterator<Item = ProcessSet> + '_ {
         let leaves = (0..self.n).filter(|node| 2 * node + 1 >= self.n);
         leaves.map(|leaf| {
@@ -59,7 +59,7 @@ impl QuorumSystem for Tree {
         self.n
     }
 
-    /// The same path for everyone, and oneself.
+    /// The same path for every process, and the process itself.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         let mut quorum = self.path(0, failed)?;
         if !failed.contains(process) {

@@ -1,7 +1,7 @@
-//! VCube quorums: oneself and the first half of the live members of each cluster.
+//! VCube quorums: the process itself and the first half of the live members of each cluster.
 //!
-//! Source: Rodrigues, Duarte and Arantes, "Uma Solução Autonômica para a Criação de Quóruns Majoritários", WTF
-//! 2014. With one view any two of these quorums meet; with different views they need not.
+//! Source: Rodrigues, Duarte and Arantes, "Uma Solução Autonômica para a Criação de Quóruns Majoritários", WTF 2014.
+//! Any two of these quorums intersect within one view, but not always across different views.
 
 use super::{PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet, VCube};
@@ -13,7 +13,7 @@ pub struct VCubeHalves {
 }
 
 impl VCubeHalves {
-    /// Of n processes.
+    /// Creates the quorums over n processes.
     pub const fn new(n: usize) -> Self {
         Self { vcube: VCube::new(n) }
     }
@@ -28,7 +28,7 @@ impl QuorumSystem for VCubeHalves {
         self.vcube.processes()
     }
 
-    /// Half is rounded up. The failed have no quorum; the last one alive is one by itself.
+    /// Half is rounded up. A failed process has no quorum. The quorum of the last live process is the process alone.
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         if failed.contains(process) {
             return None;

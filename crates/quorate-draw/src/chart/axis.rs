@@ -1,44 +1,44 @@
-//! Axes: from where to where, and where the figures stand.
+//! Axes of a chart: their range, scale and tick labels.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// How values are laid along an axis.
+/// Mapping of values to positions along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal steps are equally far apart.
+    /// Equal differences have equal distances.
     Linear,
-    /// Equal ratios are equally far apart: for figures that span decades. It has no place for zero.
+    /// Equal ratios have equal distances, for values that span decades. Zero and negative values cannot be shown.
     Log,
 }
 
-/// An axis.
+/// Label and scale of one axis of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What is measured, and in which unit.
+    /// Measured quantity and its unit.
     pub label: String,
-    /// How values are laid along it.
+    /// Whether the axis is linear or logarithmic.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Returns a linear axis with this label.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear }
     }
 
-    /// A logarithmic axis.
+    /// Returns a logarithmic axis with this label.
     pub fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log }
     }
 
-    /// Whether a value has a place on it.
+    /// Whether the axis can show `value`.
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
     }
 
-    /// The ruler that shows all these values.
+    /// Returns a layout whose range covers all `values`.
     pub(super) fn layout(&self, values: impl Iterator<Item = f64>) -> AxisLayout {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -52,7 +52,7 @@ impl Axis {
     }
 }
 
-/// An axis laid out: its figures, of which the first and the last are its ends.
+/// Tick positions of an axis. The first and the last tick are the ends of the axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AxisLayout {
     scale: Scale,
@@ -60,12 +60,12 @@ pub(super) struct AxisLayout {
 }
 
 impl AxisLayout {
-    /// With these figures, in order, where there are at least two.
+    /// Replaces the ticks if at least two are given. They must be in ascending order.
     pub(super) fn with_ticks(self, ticks: Vec<f64>) -> Self {
         if ticks.len() > 1 { Self { ticks, ..self } } else { self }
     }
 
-    /// How far along the ruler a value is, from 0 to 1.
+    /// Position of `value` along the axis, from 0 to 1.
     fn fraction(&self, value: f64) -> f64 {
         let coordinate = |value: f64| match self.scale {
             Scale::Linear => value,
@@ -99,7 +99,7 @@ impl ValueFormatter<f64> for AxisLayout {
     }
 }
 
-/// From one round figure to another, with 1, 2, 5, 10, .. between or, over many decades, 1, 10, ..
+/// Ticks 1, 2, 5, 10, .. that enclose the range, or only powers of ten if it spans more than four decades.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = high.log10().floor() as i32 - low.log10().floor() as i32;
     let steps: &[f64] = if decades > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -112,7 +112,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     all[start..=end].to_vec()
 }
 
-/// From zero or below to a round figure, in five to ten steps.
+/// Round, evenly spaced ticks that enclose zero and the range, at most about nine steps.
 fn linear_ticks(low: f64, high: f64) -> Vec<f64> {
     let low = low.min(0.0);
     let high = if high > low { high } else { low + 1.0 };
@@ -123,7 +123,7 @@ fn linear_ticks(low: f64, high: f64) -> Vec<f64> {
     (first..=last).map(|multiple| multiple as f64 * step).collect()
 }
 
-/// A figure as it stands along an axis: `0.05`, `2`, `10,000`, and where that would be too long `10 M` and `1 G`.
+/// Formats a tick label: `0.05`, `2`, `10,000`, and from ten million on `10 M` and `1 G`.
 pub(super) fn format_tick(value: f64) -> String {
     for (unit, name) in [(1e9, "G"), (1e6, "M")] {
         if value >= 10e6 && value >= unit && value % unit == 0.0 {

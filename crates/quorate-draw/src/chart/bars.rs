@@ -1,4 +1,4 @@
-//! Bars: a few figures of a few things beside each other, over several decades.
+//! Bar charts that compare a few values over several decades.
 
 use super::axis::format_tick;
 use crate::svg::{Anchor, Svg};
@@ -9,10 +9,10 @@ const WIDTH: f64 = 1_000.0;
 const LABELS: f64 = 260.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 44.0;
-/// Above the bars of a panel, for its heading, and below them.
+/// Height above the bars of a panel, for its heading.
 const HEADING: f64 = 48.0;
 const BELOW: f64 = 16.0;
-/// Behind the longest bar, for its figure.
+/// Width reserved to the right of the longest bar for its value.
 const FIGURE: f64 = 90.0;
 
 const RULES: &str = "
@@ -26,46 +26,46 @@ text{font-size:13px}
 .own{fill:$s1}
 ";
 
-/// Several panels of bars below each other, each on a logarithmic axis of its own.
+/// Bar chart of several panels, one below the other. Each panel has its own logarithmic axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// What they show, as their heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What is to be seen, for whoever cannot see it.
+    /// Text alternative for readers who cannot see the chart.
     pub description: String,
-    /// The panels.
+    /// Panels from top to bottom.
     pub panels: Vec<Panel>,
 }
 
-/// Bars that can be compared.
+/// Bars that share one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is measured, in which unit, and whether more is better.
+    /// Measured quantity, its unit, and whether more is better.
     pub heading: String,
-    /// The bars from top to bottom.
+    /// Bars from top to bottom.
     pub bars: Vec<Bar>,
 }
 
-/// A bar.
+/// One labelled value of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it stands for.
+    /// Name of the compared item.
     pub label: String,
-    /// Whether it is the one that the others are compared with.
+    /// Whether the bar is emphasised as the reference for the others.
     pub highlighted: bool,
-    /// How long it is, more than zero; nothing is said in words.
+    /// Length of the bar, greater than zero. With `None` only `value_label` is shown.
     pub value: Option<f64>,
-    /// The figure behind it, or why there is none.
+    /// Text after the bar: the value, or the reason why it is missing.
     pub value_label: String,
 }
 
 impl Bars {
-    /// The bars as an SVG file.
+    /// Renders the chart as an SVG file that follows the reader's colour preference.
     pub fn svg(&self) -> String {
         self.svg_with_theme(Theme::Auto)
     }
 
-    /// The bars on this ground.
+    /// Renders the chart as an SVG file with this theme.
     pub fn svg_with_theme(&self, theme: Theme) -> String {
         let mut svg = Svg::default();
         svg.text("title", (16.0, 28.0), Anchor::Start, &self.title);
@@ -83,7 +83,7 @@ impl Panel {
         HEADING + ROW * self.bars.len() as f64 + BELOW
     }
 
-    /// From a power of ten below the least to the greatest, so that even the shortest bar is seen.
+    /// The axis starts at a power of ten below the least value, so that even the shortest bar is visible.
     fn axis(&self) -> LogAxis {
         let values = || self.bars.iter().filter_map(|bar| bar.value).filter(|value| *value > 0.0);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -118,7 +118,7 @@ impl Panel {
     }
 }
 
-/// A logarithmic axis from a power of ten, so many decades long.
+/// Logarithmic axis that starts at ten to the power of `start`.
 struct LogAxis {
     start: i32,
     decades: f64,
@@ -129,7 +129,7 @@ impl LogAxis {
         (WIDTH - LABELS - FIGURE) * (value.log10() - f64::from(self.start)) / self.decades
     }
 
-    /// The powers of ten along it.
+    /// Powers of ten along the axis.
     fn powers(&self) -> impl Iterator<Item = f64> {
         (self.start..=self.start + self.decades as i32).map(|power| 10f64.powi(power))
     }
@@ -152,7 +152,7 @@ mod tests {
             .svg()
     }
 
-    /// How long the bars are.
+    /// Widths of the drawn bars.
     fn lengths(svg: &str) -> Vec<f64> {
         let bars = svg.lines().filter(|line| line.starts_with("<rect class=\"bar\""));
         let width = |line: &str| line.split("width=\"").nth(1)?.split('"').next()?.parse().ok();

@@ -1,5 +1,5 @@
-//! How lines look: who belongs together shares a colour and a marker, who differs within a group has
-//! another dash, so that a chart printed in grey still tells all lines apart.
+//! Style of chart lines. Lines of one group share a colour and a marker, and differ in their dashes. A chart
+//! printed in greyscale still distinguishes all lines.
 
 use std::f64::consts::TAU;
 
@@ -10,12 +10,12 @@ use plotters::prelude::{Color, EmptyElement, PathElement, Polygon, RGBColor, Sha
 use super::Line;
 use crate::theme::SERIES;
 
-/// The pixels of a dash and of the gap after it; none for a line without gaps.
+/// Dash and gap lengths in pixels; `None` is a solid line.
 const DASHES: [Option<(u32, u32)>; 5] =
     [None, Some((8, 4)), Some((2, 3)), Some((14, 4)), Some((4, 8))];
 
-/// The outlines of markers in pixels: how many corners, how far away, and turned by how much of a corner.
-/// Their number and that of the colours have no common divisor.
+/// Marker outlines in pixels: number of corners, radius, and rotation as a fraction of a corner.
+/// Seven outlines and ten colours have no common divisor, so a combination repeats only after seventy groups.
 const OUTLINES: [Outline; 7] = [
     Outline { corners: 20, radius: 4.5, turn: 0.0, hollow: false },
     Outline { corners: 4, radius: 5.5, turn: 0.5, hollow: false },
@@ -45,17 +45,17 @@ impl Outline {
     }
 }
 
-/// The colour of a group on white; the style sheet knows what it is on black.
+/// Colour of a group on white. The style sheet replaces it in the dark theme.
 fn colour(group: usize) -> RGBColor {
     let (_, white, _) = SERIES[group % SERIES.len()];
     let part = |place: usize| u8::from_str_radix(&white[place..place + 2], 16).unwrap_or(0);
     RGBColor(part(1), part(3), part(5))
 }
 
-/// A marker: its area and its outline.
+/// Marker made of a filled area and an outline.
 type Marker<B, Place> = ComposedElement<Place, B, Polygon<(i32, i32)>, PathElement<(i32, i32)>>;
 
-/// The look of a line.
+/// Colour, marker and dashes of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineStyle {
     group: usize,
@@ -79,7 +79,7 @@ impl LineStyle {
         DASHES[self.variant % DASHES.len()]
     }
 
-    /// The marker at a place of the drawing.
+    /// Returns the marker at a position of the drawing.
     pub(super) fn marker<B: DrawingBackend, Place>(self, at: Place) -> Marker<B, Place> {
         let outline = &OUTLINES[self.group % OUTLINES.len()];
         let colour = colour(self.group);
@@ -94,7 +94,7 @@ impl LineStyle {
             + PathElement::new(points, colour.stroke_width(2))
     }
 
-    /// A piece of the line for a legend, from a place to the right; its dashes are those of the chart.
+    /// Returns a horizontal sample of the line for the legend, with the dashes of the chart.
     pub(super) fn sample(self, (x, y): (i32, i32), length: i32) -> Vec<PathElement<(i32, i32)>> {
         if !self.is_joined() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Charts: lines, and bars.
+//! Line charts and bar charts.
 
 mod axis;
 mod bars;
@@ -23,57 +23,57 @@ use crate::theme::{FONT, SERIES, Theme, style_sheet};
 const WIDTH: u32 = 1_000;
 const HEIGHT: u32 = 560;
 const LEGEND: u32 = 270;
-/// The grey of the grid on white.
+/// Grid colour of the light theme.
 const GRID: [u8; 3] = [0xe9, 0xec, 0xef];
-/// From one line of the legend to the next: less where there are many.
+/// Preferred height of a legend line. It shrinks if there are many lines.
 const LEGEND_LINE: i32 = 22;
 const LEGEND_TOP: i32 = 52;
 
-/// A chart of lines over one axis.
+/// Line chart with one pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// A short name for its file: `messages-light`.
+    /// Short name for the file, such as `messages-light`.
     pub name: String,
-    /// What it shows, as its heading.
+    /// Heading of the chart.
     pub title: String,
-    /// What is to be seen, for whoever cannot see it.
+    /// Text alternative for readers who cannot see the chart.
     pub description: String,
-    /// From left to right.
+    /// Axis from left to right.
     pub x: Axis,
-    /// From bottom to top.
+    /// Axis from bottom to top.
     pub y: Axis,
-    /// The lines.
+    /// Lines of the chart.
     pub lines: Vec<Line>,
 }
 
-/// A line of a chart.
+/// One series of points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What it stands for.
+    /// Name in the legend.
     pub label: String,
     /// Lines of one group share a colour and a marker.
     pub group: usize,
-    /// Lines of one group that differ in this differ in their dashes; [`Line::POINTS`] has none at all.
+    /// Dash pattern. Lines of one group differ in it; [`Line::POINTS`] draws markers without a line.
     pub variant: usize,
-    /// Its points from left to right. What an axis has no place for is left out.
+    /// Points from left to right. Points that an axis cannot show are left out.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Line {
-    /// The variant whose points are not joined: hollow markers, large enough to be seen round others.
+    /// Variant whose points are not joined. Its markers are hollow and large enough to surround other markers.
     pub const POINTS: usize = usize::MAX;
 }
 
 impl Chart {
-    /// The chart as an SVG file.
+    /// Renders the chart as an SVG file that follows the reader's colour preference.
     pub fn svg(&self) -> String {
         self.svg_with_theme(Theme::Auto)
     }
 
-    /// The chart on this ground.
+    /// Renders the chart as an SVG file with this theme.
     pub fn svg_with_theme(&self, theme: Theme) -> String {
         let drawn = self.render();
-        // The backend writes the root element on a line of its own: what a reader hears goes behind it.
+        // The backend writes the root element on its own line. The title and description for screen readers follow it.
         let (root, rest) = drawn.split_once('>').unwrap_or(("<svg", ""));
         let (title, description) = (escaped(&self.title), escaped(&self.description));
         let style = style_sheet(theme, &rules());
@@ -104,7 +104,7 @@ impl Chart {
 
     fn draw_plot(&self, area: &Area<'_>) -> DrawResult {
         let points: Vec<(f64, f64)> = self.lines.iter().flat_map(|line| self.shown(line)).collect();
-        // The title has a place of its own, away from markers at the upper edge.
+        // The title has its own area, away from markers at the upper edge.
         let area = area.margin(8, 0, 0, 0).titled(&self.title, (FONT, 20).into_font())?;
         let mut chart = ChartBuilder::on(&area)
             .margin(14)
@@ -142,7 +142,7 @@ impl Chart {
         Ok(())
     }
 
-    /// Where only few values were measured, they are the figures to read.
+    /// If at most 12 different values were measured, they become the ticks of the horizontal axis.
     fn x_layout(&self, points: &[(f64, f64)]) -> AxisLayout {
         let mut xs: Vec<f64> = points.iter().map(|&(x, _)| x).collect();
         xs.sort_by(f64::total_cmp);
@@ -151,7 +151,7 @@ impl Chart {
         if xs.len() <= 12 { layout.with_ticks(xs) } else { layout }
     }
 
-    /// The legend, in the order in which the lines end at the right.
+    /// Draws the legend in the order of the lines' last values, highest first.
     fn draw_legend(&self, area: &Area<'_>) -> DrawResult {
         let end = |line: &Line| self.shown(line).last().map_or(f64::NEG_INFINITY, |&(_, y)| y);
         let mut lines: Vec<&Line> = self.lines.iter().collect();
@@ -175,7 +175,7 @@ impl Chart {
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 type DrawResult = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// Several charts below each other, as one SVG file.
+/// Renders several charts below each other as one SVG file.
 pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
     let height = HEIGHT as usize * charts.len().max(1);
     let mut svg = format!(
@@ -195,7 +195,7 @@ pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
     svg
 }
 
-/// The backend writes colours into each element. The rules say what becomes of them on another ground.
+/// Style rules that map the colours which the backend writes into each element to the colours of a theme.
 fn rules() -> String {
     let grey = GRID.map(|part| format!("{part:02X}")).concat();
     let theme_colours = [("FFFFFF", "paper"), ("000000", "ink"), (grey.as_str(), "grid")];
@@ -266,7 +266,7 @@ mod tests {
         let mut points = chart();
         points.lines.push(Line { variant: Line::POINTS, ..points.lines[0].clone() });
         let (with, without) = (points.svg(), chart().svg());
-        // An outline for each of the three points and for the legend.
+        // One outline for each of the three points and one for the legend.
         assert_eq!(with.matches("<polyline").count(), without.matches("<polyline").count() + 4);
     }
 

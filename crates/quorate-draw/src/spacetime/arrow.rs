@@ -1,4 +1,4 @@
-//! Messages as arrows: with a head where they arrive, a cross where they are lost, an open end where the trace ends.
+//! Messages as arrows. A head marks a delivery, a cross a loss, and an open end a message in flight when the trace ends.
 
 use std::fmt::Display;
 
@@ -11,18 +11,18 @@ use crate::text::shortened;
 use crate::theme::{DASHES, SERIES};
 use crate::vocabulary::{Phrase, Vocabulary};
 
-/// The length of an arrow's head.
+/// Length of an arrow head.
 const HEAD: f64 = 7.0;
-/// Of a message so much is shown when a mouse is over it.
+/// Maximum number of characters of a message body in a tooltip.
 const BODY_MOST: usize = 160;
 
 type Point = (f64, f64);
 
-/// A message in a picture.
+/// One message in a picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrow<'s> {
     pub(super) message: &'s TracedMessage,
-    /// What is seen of it: both ends, inside the window.
+    /// Visible end points, clipped to the window.
     pub(super) start: Point,
     pub(super) end: Point,
     tip: Tip,
@@ -36,8 +36,8 @@ enum Tip {
 }
 
 impl<'s> Arrow<'s> {
-    /// The part of a message's way that lies in the window.
-    /// The tip of one that arrives keeps so far away from the middle of its receiver's line.
+    /// Clips the path of a message to the window.
+    /// The tip of a delivered message stops `distance` pixels before the centre of the receiver's lane.
     pub(super) fn new(
         message: &'s TracedMessage,
         timeline: &Timeline,
@@ -142,12 +142,12 @@ impl<'s> Arrow<'s> {
         format!("{} {}", vocabulary.format(phrase, &values), shortened(body, BODY_MOST))
     }
 
-    /// Whether it is so steep that a label as wide as this would cover it.
+    /// Whether the arrow is so steep that a label of this width would cover it.
     pub(super) fn is_steeper_than(&self, width: f64) -> bool {
         (self.end.0 - self.start.0).abs() < width
     }
 
-    /// Where a label may stand: in the gaps between the rows that it crosses, those in its middle first.
+    /// Candidate positions for a label, in the gaps between the lanes that the arrow crosses. The middle comes first.
     pub(super) fn label_positions(&self, plot: &Plot) -> Vec<Point> {
         let (start, end) = (self.start, self.end);
         let rows = ((end.1 - start.1).abs() / plot.lane).round() as usize;
@@ -155,7 +155,7 @@ impl<'s> Arrow<'s> {
             return vec![((start.0 + end.0) / 2.0, start.1 - 14.0)];
         }
         let step = 1.0 / rows as f64;
-        // Within a gap the middle is best, and a third of the way is the next best.
+        // Within a gap the middle is best. About a third of the way is next best.
         let mut fractions: Vec<f64> = (0..rows.min(12))
             .flat_map(|gap| [0.5, 0.38, 0.62, 0.3, 0.7].map(|inside| (gap as f64 + inside) * step))
             .collect();
@@ -164,7 +164,7 @@ impl<'s> Arrow<'s> {
     }
 }
 
-/// Why a message was lost, in words; a trace may know reasons that we do not.
+/// Describes why a message was lost. A reason that is not known here is shown as it is in the trace.
 fn reason_text<'w>(why: &'w str, vocabulary: &'w Vocabulary) -> &'w str {
     let phrase = match why {
         "lost" => Phrase::WhyLost,
@@ -179,7 +179,7 @@ fn reason_text<'w>(why: &'w str, vocabulary: &'w Vocabulary) -> &'w str {
     vocabulary.text(phrase)
 }
 
-/// The rules for kinds of messages: a colour and gaps for each.
+/// Style rules that give each kind of message a colour and a dash pattern.
 pub(super) fn rules(kinds: usize) -> String {
     let rule = |kind: usize| {
         let (colour, dash) = (SERIES[1 + kind % (SERIES.len() - 1)].0, DASHES[kind % DASHES.len()]);
@@ -192,7 +192,7 @@ pub(super) fn rules(kinds: usize) -> String {
     (0..kinds).map(rule).collect()
 }
 
-/// A head at the end of a line that comes from somewhere.
+/// Path of an arrow head at `end` that points away from `from`.
 pub(super) fn head(from: Point, end: Point) -> String {
     let (dx, dy) = (end.0 - from.0, end.1 - from.1);
     let length = dx.hypot(dy).max(0.001);
@@ -220,7 +220,7 @@ fn interpolate(a: Point, b: Point, fraction: f64) -> Point {
     (a.0 + (b.0 - a.0) * fraction, a.1 + (b.1 - a.1) * fraction)
 }
 
-/// From which part of a line to which it lies between two columns, if any of it does.
+/// Returns the part of a line, as two fractions, that lies between two columns.
 fn clip(start: Point, end: Point, (left, right): (f64, f64)) -> Option<(f64, f64)> {
     let dx = end.0 - start.0;
     if dx <= 0.0 {

@@ -1,4 +1,4 @@
-//! The ground of a picture: partitions, times, rounds and the lines of processes.
+//! Background of a picture: partitions, times, rounds and the lanes of processes.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -115,7 +115,7 @@ impl<'s> Picture<'s> {
     }
 }
 
-/// Whether there is something to be written between the times and the first line.
+/// Whether the strip between the times and the first lane has any text.
 pub(super) fn has_strip(timeline: &Timeline, plot: &Plot) -> bool {
     timeline
         .partitions

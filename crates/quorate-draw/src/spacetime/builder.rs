@@ -1,4 +1,4 @@
-//! A diagram being made while the run goes on, so that nobody has to keep the trace.
+//! Builds a diagram during the run, so that the trace need not be kept.
 
 use std::io;
 
@@ -7,23 +7,23 @@ use quorate_sim::trace::{Record, RecordKind, TraceSink};
 use super::Diagram;
 use super::timeline::TimelineBuilder;
 
-/// How much of a run a diagram remembers.
+/// Limits on how much of a run a diagram stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagramBounds {
-    /// The most messages and signs together; about a hundred bytes each.
+    /// Maximum number of messages and markers together; each takes about a hundred bytes.
     pub items: usize,
-    /// How many messages are remembered with what they say.
+    /// Maximum number of messages stored with their bodies.
     pub bodies: usize,
 }
 
 impl Default for DiagramBounds {
-    /// Everything.
+    /// Returns bounds without any limit.
     fn default() -> Self {
         Self { items: usize::MAX, bodies: usize::MAX }
     }
 }
 
-/// A diagram of what has been heard so far.
+/// Diagram of the records observed so far.
 #[derive(Clone, Debug)]
 pub struct DiagramBuilder {
     bounds: DiagramBounds,
@@ -43,12 +43,12 @@ impl TraceSink for DiagramBuilder {
 }
 
 impl DiagramBuilder {
-    /// Of a run of so many processes.
+    /// Creates an empty diagram of a run of `processes` processes.
     pub fn new(processes: usize, bounds: DiagramBounds) -> Self {
         Self { bounds, timeline: TimelineBuilder::new(processes, bounds.bodies), left_out: 0 }
     }
 
-    /// The next record. When there is no more room the run goes on without being drawn; only what is broken is told.
+    /// Adds the next record. After the limit is reached, only violations are added and other records are counted.
     pub fn observe(&mut self, record: &Record) {
         let is_full = self.timeline.items() >= self.bounds.items;
         if is_full && !matches!(record.kind, RecordKind::Violation { .. }) {
@@ -58,7 +58,7 @@ impl DiagramBuilder {
         }
     }
 
-    /// What has been heard, to be drawn.
+    /// Returns the finished diagram.
     pub fn build(self) -> Diagram {
         let Self { timeline, left_out, .. } = self;
         Diagram { title: String::new(), timeline: timeline.finish(), left_out }

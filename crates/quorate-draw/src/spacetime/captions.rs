@@ -1,4 +1,4 @@
-//! What a picture says in words: its heading, its notes, and its description.
+//! Text of a picture: heading, notes and description.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,11 +16,11 @@ use crate::svg::{Anchor, Svg};
 use crate::text::{lines, shortened};
 use crate::vocabulary::{Phrase, Vocabulary};
 
-/// A violation is told in no more lines than this.
+/// Maximum number of lines per violation.
 const HEADING_LINES_MOST: usize = 3;
 
 impl<'s> Picture<'s> {
-    /// The legend, the faults that have no sign of their own, and what was left out.
+    /// Draws the legend, the faults without a marker, and the notes on omitted items.
     pub(super) fn draw_footer(&mut self, selection: &MessageSelection<'_>, top: f64) -> f64 {
         let vocabulary = &self.view.vocabulary;
         let mut y = legend::draw(
@@ -62,7 +62,7 @@ impl<'s> Picture<'s> {
         y
     }
 
-    /// The picture in words, for whoever cannot see it.
+    /// Text alternative for readers who cannot see the picture.
     pub(super) fn description(&self, selection: &MessageSelection<'_>) -> String {
         let (timeline, vocabulary) = (self.timeline, &self.view.vocabulary);
         let whole: [(&str, &dyn Display); 4] = [
@@ -124,7 +124,7 @@ impl<'s> Picture<'s> {
     }
 }
 
-/// What was broken, in lines that fit.
+/// Violations, wrapped to the width of the picture.
 pub(super) fn violation_headings(
     timeline: &Timeline,
     view: &DiagramView,
@@ -140,7 +140,7 @@ pub(super) fn violation_headings(
     })
 }
 
-/// What is not in the picture.
+/// Notes on items that are not drawn.
 fn notes(picture: &Picture<'_>, selection: &MessageSelection<'_>) -> Vec<String> {
     let (timeline, plot, vocabulary) = (picture.timeline, &picture.plot, &picture.view.vocabulary);
     let mut notes = Vec::new();
@@ -180,8 +180,8 @@ pub(super) fn violation_text(violation: &ViolationMark, vocabulary: &Vocabulary)
     vocabulary.format(Phrase::Violated, &values)
 }
 
-/// The letter of the group of each process that is drawn, and all groups in words. Whoever is in none of them is with
-/// the others left out.
+/// Returns the group letter of each drawn process, and a description of all groups. Processes that no group names
+/// share the next letter.
 pub(super) fn group_names(groups: &[Vec<u32>], shown: &[u32]) -> (Vec<(u32, String)>, String) {
     let group_letter = |index: usize| char::from(b'A' + (index % 26) as u8).to_string();
     let group_of = |process: &u32| groups.iter().position(|group| group.contains(process));

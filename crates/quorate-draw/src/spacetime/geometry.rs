@@ -1,34 +1,34 @@
-//! Where things are in a picture, for whoever draws into it or is clicked on it.
+//! Positions in a picture, for pages that draw over it or handle clicks.
 
 use serde::Serialize;
 
 use super::plot::Plot;
 
-/// The plot of a picture: pixels from its upper left corner, and nanoseconds.
+/// Plot area of a picture, in pixels from its upper left corner and in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Geometry {
-    /// The first moment.
+    /// First time shown, in nanoseconds.
     pub from: u64,
-    /// The last one.
+    /// Last time shown, in nanoseconds.
     pub to: u64,
-    /// The column of the first moment.
+    /// Column of `from`, in pixels.
     pub left: f64,
-    /// The column of the last one; between the two time is even.
+    /// Column of `to`. Time is linear between `left` and `right`.
     pub right: f64,
-    /// The upper edge of the first line's place.
+    /// Upper edge of the first lane.
     pub top: f64,
-    /// The lower edge of the last line's place.
+    /// Lower edge of the last lane.
     pub bottom: f64,
-    /// The lines from top to bottom.
+    /// Lanes from top to bottom.
     pub lanes: Vec<Lane>,
 }
 
-/// The line of a process.
+/// Horizontal line of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lane {
-    /// Whose it is.
+    /// Process that the lane belongs to.
     pub process: u32,
-    /// How far down it is.
+    /// Vertical centre of the lane.
     pub y: f64,
 }
 

@@ -1,13 +1,13 @@
-//! Labels that do not cover each other: one that finds no room is left out.
+//! Label placement without overlaps. A label that finds no room is left out.
 
 use crate::text::width;
 
-/// A rectangle: left, top, right, bottom.
+/// Rectangle as left, top, right, bottom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rect(pub(super) f64, pub(super) f64, pub(super) f64, pub(super) f64);
 
 impl Rect {
-    /// Of a text around its middle.
+    /// Returns the bounds of a text centred at a point.
     pub(super) fn of_text(text: &str, (x, y): (f64, f64), size: f64) -> Self {
         let half = width(text, size) / 2.0;
         Self(x - half, y - size * 0.55, x + half, y + size * 0.55)
@@ -21,7 +21,7 @@ impl Rect {
     }
 }
 
-/// The areas that are taken. A cell of a coarse grid knows which of them touch it, so that thousands are no burden.
+/// Occupied areas, indexed by the cells of a coarse grid, so that thousands of areas stay fast.
 #[derive(Debug, Default)]
 pub(super) struct OccupiedAreas {
     cells: std::collections::BTreeMap<(i32, i32), Vec<Rect>>,
@@ -31,19 +31,19 @@ pub(super) struct OccupiedAreas {
 const CELL: f64 = 64.0;
 
 impl OccupiedAreas {
-    /// Inside these bounds.
+    /// Accepts only areas within `bounds`.
     pub(super) fn within(bounds: Rect) -> Self {
         Self { bounds: Some(bounds), ..Self::default() }
     }
 
-    /// Takes an area, whether it is free or not.
+    /// Marks an area as occupied, even if it overlaps another.
     pub(super) fn occupy(&mut self, area: Rect) {
         for cell in cells(area) {
             self.cells.entry(cell).or_default().push(area);
         }
     }
 
-    /// Takes the first of these that is free with such a gap around it.
+    /// Occupies the first candidate that is free with this gap around it.
     pub(super) fn place(
         &mut self,
         candidates: impl Iterator<Item = Rect>,

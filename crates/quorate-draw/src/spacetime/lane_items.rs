@@ -1,21 +1,21 @@
-//! What stands on the line of a process: stays, which last, and signs, which do not. Each has a shape of its own, so
-//! that nothing is told by colour alone.
+//! Items on the lane of a process: activities, which last, and markers, which are instantaneous. Each kind has its
+//! own shape, so that colour is never the only distinction.
 
 use crate::svg::{Px, Svg};
 use crate::vocabulary::Phrase;
 
-/// Something that a process does for a while.
+/// State of a process over an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Activity {
     pub(super) kind: ActivityKind,
     pub(super) from: u64,
-    /// Until then; until the end if none.
+    /// End of the interval; `None` if it lasts until the end of the trace.
     pub(super) to: Option<u64>,
-    /// The event with which it began.
+    /// Event that started the activity.
     pub(super) event: u64,
 }
 
-/// What a process may do for a while.
+/// States that are drawn as bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ActivityKind {
     Waits,
@@ -30,7 +30,7 @@ impl ActivityKind {
     pub(super) const ALL: [Self; 6] =
         [Self::Inside, Self::Waits, Self::Leads, Self::TakesPart, Self::Undecided, Self::Down];
 
-    /// The class of its bar.
+    /// CSS class of the bar.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Waits | Self::TakesPart | Self::Undecided => "waits",
@@ -39,7 +39,7 @@ impl ActivityKind {
         }
     }
 
-    /// In words.
+    /// Text for the legend and for tooltips.
     pub(super) fn phrase(self) -> Phrase {
         match self {
             Self::Waits => Phrase::Waits,
@@ -51,7 +51,7 @@ impl ActivityKind {
         }
     }
 
-    /// What stands on its bar, if there is room.
+    /// Text on the bar, drawn if there is room.
     pub(super) fn label(self) -> Option<Phrase> {
         match self {
             Self::Inside => Some(Phrase::InsideShort),
@@ -60,7 +60,7 @@ impl ActivityKind {
         }
     }
 
-    /// How thick its bar is, where the thickest may be so thick.
+    /// Height of the bar. `most` is the height of the thickest kind.
     pub(super) fn thickness(self, most: f64) -> f64 {
         match self {
             Self::Inside | Self::Leads => most,
@@ -70,18 +70,18 @@ impl ActivityKind {
     }
 }
 
-/// Something that happens to a process in a moment.
+/// Instantaneous event of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EventMarker {
     pub(super) process: u32,
     pub(super) time: u64,
     pub(super) event: u64,
     pub(super) kind: MarkerKind,
-    /// More about it: whom it suspects, what it decides.
+    /// Additional text, such as the suspected process or the decided value.
     pub(super) detail: String,
 }
 
-/// What may happen in a moment. What matters most comes first.
+/// Kinds of instantaneous events, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MarkerKind {
     Crashes,
@@ -122,7 +122,7 @@ impl MarkerKind {
         Self::Timer,
     ];
 
-    /// In words, for a legend and as what a process does.
+    /// Verb phrase for the legend and for tooltips.
     pub(super) fn phrase(self) -> Phrase {
         match self {
             Self::Crashes => Phrase::Crashes,
@@ -144,7 +144,7 @@ impl MarkerKind {
         }
     }
 
-    /// Draws it at a place, with so much room to each side.
+    /// Draws the marker at a point; `r` is its radius.
     pub(super) fn draw(self, svg: &mut Svg, (x, y): (f64, f64), r: f64) {
         let p = |dx: f64, dy: f64| format!("{} {}", Px(x + dx * r), Px(y + dy * r));
         let cross = format!("M{}L{}M{}L{}", p(-1.0, -1.0), p(1.0, 1.0), p(-1.0, 1.0), p(1.0, -1.0));
@@ -211,7 +211,7 @@ impl MarkerKind {
             }
             Self::Refuses => svg.path("sign", &cross),
             Self::Timer => {
-                // An hourglass, smaller than what it leads to.
+                // An hourglass, smaller than the markers of the events that the timer causes.
                 let corners = [p(-0.6, -0.8), p(0.6, -0.8), p(-0.6, 0.8), p(0.6, 0.8)];
                 svg.path("sign hollow fine", &format!("M{}Z", corners.join("L")));
             }

@@ -1,4 +1,4 @@
-//! What processes do and what happens to them: bars and signs on their lines.
+//! Activities, markers and fault flags on the lanes of processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -28,7 +28,7 @@ impl<'s> Picture<'s> {
                     Some(to) => self.plot.x(to).min(self.plot.right),
                     None => self.plot.right,
                 };
-                // What is narrower than a pixel and like what is already there adds nothing.
+                // A bar narrower than a pixel adds nothing to an adjacent bar of the same kind.
                 if right - left < 1.0
                     && last.is_some_and(|(kind, x)| kind == activity.kind && x + 1.0 > left)
                 {
@@ -83,7 +83,7 @@ impl<'s> Picture<'s> {
         self.svg.close();
     }
 
-    /// Whether a violation falls into a stay of one who led to it.
+    /// Whether a violation occurs during this stay in the critical section and an event of the process led to it.
     pub(super) fn is_in_violation(&self, process: u32, activity: &Activity) -> bool {
         activity.kind == ActivityKind::Inside
             && self.timeline.violations.iter().any(|violation| {
@@ -94,7 +94,7 @@ impl<'s> Picture<'s> {
     }
 
     pub(super) fn draw_fault_flags(&mut self) {
-        // Of several at one place there is one flag, with all their numbers.
+        // Faults at the same position share one flag that lists all their numbers.
         let mut flags: BTreeMap<(u32, i64), Vec<usize>> = BTreeMap::new();
         for (index, fault) in self.timeline.other_faults.iter().enumerate() {
             if self.plot.is_shown(fault.time) {
@@ -124,7 +124,7 @@ impl<'s> Picture<'s> {
         }
     }
 
-    /// The signs that are drawn: of several at one place and of one kind, one.
+    /// Places the labels of markers and returns the markers to draw. Equal markers at the same position are drawn once.
     pub(super) fn place_marker_labels(&mut self) -> Vec<&'s EventMarker> {
         let mut seen = BTreeSet::new();
         let mut drawn = Vec::new();
@@ -140,18 +140,18 @@ impl<'s> Picture<'s> {
             }
             drawn.push((x, y, marker));
         }
-        // The most telling come first, and of those that are left out nothing is lost but small print.
+        // The most important kinds come first, so only the least important ones are truncated.
         drawn.sort_by_key(|(.., marker)| marker.kind);
         drawn.truncate(self.view.max_arrows.saturating_mul(4));
         for (x, y, marker) in &drawn {
             self.legend_items.markers.insert(marker.kind);
-            // Of a timer the mark is enough: there are many, and few matter.
+            // Timers get no label: there are many, and few matter.
             let labelled = !marker.detail.is_empty() && marker.kind != MarkerKind::Timer;
             if self.view.labels && labelled && self.plot.lane >= 19.0 {
                 self.place_marker_label((*x, *y), marker);
             }
         }
-        // In the front what matters most.
+        // The most important markers are drawn last, in front of the others.
         drawn.into_iter().rev().map(|(.., marker)| marker).collect()
     }
 
@@ -168,10 +168,10 @@ impl<'s> Picture<'s> {
         }
     }
 
-    /// More about it, as it is written.
+    /// Detail of a marker in the language of the picture.
     fn detail_text(&self, marker: &EventMarker) -> String {
         match marker.kind {
-            // The trace says it in one word, and not as text.
+            // The trace stores this detail as a fixed word that has to be translated.
             MarkerKind::Recovers if !marker.detail.is_empty() => {
                 self.view.vocabulary.text(Phrase::NoMemory).to_owned()
             }

@@ -1,4 +1,4 @@
-//! What the marks mean: only of those that are in the picture.
+//! Legend of a picture. It explains only the marks that occur in the picture.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const ROW: f64 = 22.0;
 const SIZE: f64 = 12.0;
 const SAMPLE: f64 = 34.0;
 
-/// What there is to be explained.
+/// Marks that the legend explains.
 #[derive(Debug, Default)]
 pub(super) struct LegendItems {
     pub(super) kinds: BTreeSet<usize>,
@@ -39,7 +39,7 @@ enum LegendEntry {
     ViolationCause,
 }
 
-/// Draws the legend below a height; tells how far down it reaches.
+/// Draws the legend below `top` and returns its lower edge.
 pub(super) fn draw(
     svg: &mut Svg,
     items: &LegendItems,
@@ -135,7 +135,7 @@ fn sample(svg: &mut Svg, entry: &LegendEntry, (x, y): (f64, f64), plot: &Plot) {
     }
 }
 
-/// A flag on the line of a process, with a number.
+/// Draws a numbered flag on the lane of a process.
 pub(super) fn flag(svg: &mut Svg, (x, y): (f64, f64), number: &str) {
     use crate::svg::Px;
     let (pole, top) = (Px(x), Px(y - 13.0));

@@ -1,4 +1,4 @@
-//! Messages and their labels.
+//! Arrows of messages and their labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use super::timeline::{DeliveryStatus, TracedMessage};
 use crate::svg::Anchor;
 use crate::text::{shortened, width};
 
-/// With more arrows than this not every one is labelled.
+/// With more arrows than this, not every arrow is labelled.
 const DENSE: usize = 70;
-/// How far from each other arrows on the same way are, and how many are moved.
+/// Distance between arrows on the same route.
 const OFFSET: f64 = 3.5;
 const OFFSETS_MOST: usize = 3;
 
@@ -47,7 +47,7 @@ impl<'s> Picture<'s> {
         }
     }
 
-    /// A label for each kind first, then for each multicast, then for each other arrow where there is room left.
+    /// Places a label for each kind first, then for each multicast, then for other arrows where room is left.
     pub(super) fn place_arrow_labels(&mut self, arrows: &[Arrow<'s>]) {
         let mut groups: BTreeMap<(u64, u32), Vec<&Arrow<'s>>> = BTreeMap::new();
         for arrow in arrows {
@@ -57,7 +57,7 @@ impl<'s> Picture<'s> {
         let mut kinds = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
             groups.into_iter().partition(|((_, kind), _)| kinds.insert(*kind));
-        // Where arrows are many, labels on the steep ones would hide more than they tell.
+        // With many arrows, labels on steep ones would hide more than they explain.
         let dense = arrows.len() > DENSE;
         let mut rest: Vec<&Arrow<'s>> = Vec::new();
         for ((_, kind), members) in first.into_iter().chain(others) {
@@ -97,7 +97,7 @@ impl<'s> Picture<'s> {
     }
 }
 
-/// Arrows of different kinds that would lie on each other are drawn beside each other.
+/// Shifts arrows of different kinds that would cover each other.
 fn separate_overlapping(arrows: &mut [Arrow<'_>]) {
     let mut routes: BTreeMap<[i64; 4], Vec<u32>> = BTreeMap::new();
     for arrow in arrows {

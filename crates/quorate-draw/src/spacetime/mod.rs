@@ -1,8 +1,8 @@
 //! Space-time diagrams: a line for each process, time from left to right, messages as arrows between the lines.
 //!
-//! A [`Diagram`] is made once of a trace; [`Diagram::svg`] draws a window of it. Elements carry `data-process`,
-//! `data-event` and `data-message`, so that a page can find what belongs together, and a `<title>` each, which is
-//! what a mouse over them shows.
+//! A [`Diagram`] is built once from a trace. [`Diagram::svg`] draws a window of it. Elements carry `data-process`,
+//! `data-event` and `data-message`, so that a page can find related elements. Each element has a `<title>` as its
+//! tooltip.
 
 mod arrow;
 mod background;
@@ -29,7 +29,7 @@ pub use geometry::{Geometry, Lane};
 use picture::Picture;
 use timeline::Timeline;
 
-/// A run, ready to be drawn.
+/// Space-time diagram of a run, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct Diagram {
     title: String,
@@ -37,26 +37,26 @@ pub struct Diagram {
     left_out: u64,
 }
 
-/// What to draw of a run, and how.
+/// Part of a run to draw, and drawing options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagramView {
-    /// From this time on, in nanoseconds.
+    /// Start of the window, in nanoseconds.
     pub from: u64,
-    /// Until this time; to the end if none.
+    /// End of the window, in nanoseconds; `None` is the end of the run.
     pub to: Option<u64>,
-    /// How wide the picture is, in pixels.
+    /// Width of the picture, in pixels.
     pub width: u32,
-    /// On which ground.
+    /// Light, dark, or the reader's preference.
     pub theme: Theme,
-    /// Whose lines are drawn, in this order; if nobody is named, everybody's, or of many those with most to tell.
+    /// Processes to draw, in this order. If empty, all are drawn, or the most active ones if there are too many.
     pub processes: Vec<u32>,
-    /// The most arrows; of more an even choice is drawn, and a note says so.
+    /// Maximum number of arrows. Of more, an even selection is drawn and a note reports it.
     pub max_arrows: usize,
-    /// Whether arrows and signs are labelled.
+    /// Whether arrows and markers have labels.
     pub labels: bool,
-    /// Whether there are a heading, a legend and notes around the plot.
+    /// Whether a heading, a legend and notes surround the plot.
     pub legend: bool,
-    /// In which language.
+    /// Language of all texts.
     pub vocabulary: Vocabulary,
 }
 
@@ -77,45 +77,45 @@ impl Default for DiagramView {
 }
 
 impl Diagram {
-    /// The run of so many processes that these records tell of. Violations are among them.
+    /// Builds a diagram of a run of `processes` processes from its records, which include violations.
     pub fn new(processes: usize, records: &[Record]) -> Self {
         let mut builder = DiagramBuilder::new(processes, DiagramBounds::default());
         records.iter().for_each(|record| builder.observe(record));
         builder.build()
     }
 
-    /// With a heading: the algorithm, or the file.
+    /// Sets the heading, such as the name of the algorithm or the file.
     #[must_use]
     pub fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
 
-    /// How many processes there are.
+    /// Number of processes in the run.
     pub fn processes(&self) -> usize {
         self.timeline.processes
     }
 
-    /// About how many bytes it takes.
+    /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.timeline.bytes()
     }
 
-    /// When the last thing happens, in nanoseconds.
+    /// Time of the last record, in nanoseconds.
     pub fn end(&self) -> u64 {
         self.timeline.end
     }
 
-    /// When properties were broken, in nanoseconds.
+    /// Times of violations, in nanoseconds.
     pub fn violations(&self) -> impl Iterator<Item = u64> + '_ {
         self.timeline.violations.iter().map(|violation| violation.time)
     }
 
-    /// Where things are in such a picture.
+    /// Positions of lanes and times in the picture that [`Diagram::svg`] draws for `view`.
     pub fn geometry(&self, view: &DiagramView) -> Geometry {
         Picture::new(&self.title, &self.timeline, self.left_out, view).plot().into()
     }
 
-    /// A window of the run as an SVG file.
+    /// Renders a window of the run as an SVG file.
     pub fn svg(&self, view: &DiagramView) -> String {
         Picture::new(&self.title, &self.timeline, self.left_out, view).draw()
     }

@@ -1,4 +1,4 @@
-//! A picture being drawn, from the back to the front: partitions, times, lines, stays, messages, signs, violations.
+//! Drawing of a picture from back to front: partitions, times, lanes, activities, messages, markers, violations.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::svg::{Anchor, Svg};
 use crate::vocabulary::Phrase;
 
 pub(super) const LABEL: f64 = 11.0;
-/// From one line of a heading to the next.
+/// Line height of the heading.
 pub(super) const LINE: f64 = 19.0;
-/// So many violations are told in words, and so many faults.
+/// Maximum number of violations listed in the heading.
 pub(super) const LISTED_MOST: usize = 4;
 pub(super) const FAULTS_MOST: usize = 8;
 
@@ -57,7 +57,7 @@ text{font-size:12px}
 .ring{stroke:$bad;stroke-width:2.2;fill:none}
 ";
 
-/// Everything that a picture is made of.
+/// State of a picture while it is drawn.
 pub(super) struct Picture<'s> {
     pub(super) title: &'s str,
     pub(super) timeline: &'s Timeline,
@@ -67,9 +67,9 @@ pub(super) struct Picture<'s> {
     pub(super) occupied: OccupiedAreas,
     pub(super) svg: Svg,
     pub(super) legend_items: LegendItems,
-    /// Labels are drawn last, above everything else: class, place, anchor and text.
+    /// Labels, drawn last above everything else: class, position, anchor and text.
     pub(super) labels: Vec<(String, (f64, f64), Anchor, String)>,
-    /// The events that led to a violation.
+    /// Events that led to a violation.
     pub(super) violation_events: BTreeSet<u64>,
 }
 
@@ -109,7 +109,6 @@ impl<'s> Picture<'s> {
         }
     }
 
-    /// Where things are in it.
     pub(super) fn plot(&self) -> &Plot {
         &self.plot
     }
@@ -146,7 +145,7 @@ impl<'s> Picture<'s> {
         self.svg.finish(size, (title, &description), self.view.theme, &rules)
     }
 
-    /// The labels, on top of all else.
+    /// Draws the labels in front of everything else.
     fn draw_labels(&mut self) {
         for (class, position, anchor, text) in std::mem::take(&mut self.labels) {
             self.svg.text(&class, position, anchor, &text);

@@ -1,18 +1,18 @@
-//! Where things are: times become columns, processes become rows.
+//! Mapping of times to columns and of processes to rows.
 
 use super::timeline::Timeline;
 use super::{Diagram, DiagramView};
 
-/// With more processes than this a picture that nobody has chosen them for shows some.
+/// Maximum number of lanes if the caller selects no processes.
 const LANES_MOST: usize = 48;
-/// So many it shows at least.
+/// Minimum number of lanes if processes are selected automatically.
 const LANES_LEAST: usize = 12;
 const WIDTH_LEAST: f64 = 360.0;
 const WIDTH_MOST: f64 = 20_000.0;
-/// So far from the edges of the plot the first and the last moment are.
+/// Distance of the first and the last time from the edges of the plot.
 const MARGIN: f64 = 14.0;
 
-/// The geometry of a picture.
+/// Geometry of a picture.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {
     pub(super) from: u64,
@@ -20,9 +20,9 @@ pub(super) struct Plot {
     pub(super) width: f64,
     pub(super) left: f64,
     pub(super) right: f64,
-    /// The row of each process that is drawn.
+    /// Row of each process; `None` if it is not drawn.
     rows: Vec<Option<usize>>,
-    /// Who is drawn, from top to bottom.
+    /// Drawn processes from top to bottom.
     pub(super) shown: Vec<u32>,
     pub(super) lane: f64,
     pub(super) top: f64,
@@ -54,13 +54,13 @@ impl Plot {
         }
     }
 
-    /// The column of a time, which may lie outside.
+    /// Column of a time, which may lie outside the window.
     pub(super) fn x(&self, time: u64) -> f64 {
         let fraction = (time as f64 - self.from as f64) / (self.to - self.from) as f64;
         self.left + MARGIN + fraction * (self.right - self.left - 2.0 * MARGIN)
     }
 
-    /// The row of a process, if it is drawn.
+    /// Vertical centre of a process's lane; `None` if the process is not drawn.
     pub(super) fn y(&self, process: u32) -> Option<f64> {
         let row = (*self.rows.get(process as usize)?)?;
         Some(self.row(row))
@@ -78,22 +78,22 @@ impl Plot {
         (self.from..=self.to).contains(&time)
     }
 
-    /// Whether a stretch of time has a part in the window.
+    /// Whether an interval overlaps the window.
     pub(super) fn overlaps(&self, from: u64, to: u64) -> bool {
         from <= self.to && to >= self.from
     }
 
-    /// The thickness of the thickest bar.
+    /// Height of the thickest bar.
     pub(super) fn bar(&self) -> f64 {
         (self.lane * 0.32).clamp(6.0, 15.0)
     }
 
-    /// The size of a sign, from its middle.
+    /// Radius of a marker.
     pub(super) fn marker_size(&self) -> f64 {
         (self.lane * 0.13).clamp(3.5, 5.5)
     }
 
-    /// Round times in the window, and how they are written.
+    /// Round times in the window, with their labels.
     pub(super) fn ticks(&self) -> Vec<(u64, String)> {
         let span = (self.to - self.from) as f64;
         let most = ((self.right - self.left) / 95.0).clamp(2.0, 14.0);
@@ -109,7 +109,7 @@ impl Plot {
     }
 }
 
-/// A time in the largest unit in which the steps are whole tenths.
+/// Formats a time in the largest unit in which the step is at least a tenth.
 fn format_tick(time: u64, step: u64) -> String {
     let (unit, name) = match step {
         100_000_000.. => (1_000_000_000, "s"),
@@ -124,7 +124,7 @@ fn format_tick(time: u64, step: u64) -> String {
     }
 }
 
-/// Whose lines are drawn.
+/// Selects the processes to draw.
 fn shown_processes(timeline: &Timeline, view: &DiagramView, (from, to): (u64, u64)) -> Vec<u32> {
     let exists = |process: &u32| (*process as usize) < timeline.processes;
     let mut chosen: Vec<u32> = Vec::new();
@@ -166,7 +166,7 @@ fn shown_processes(timeline: &Timeline, view: &DiagramView, (from, to): (u64, u6
     }
     let mut heaviest: Vec<u32> = all.collect();
     heaviest.sort_by_key(|process| std::cmp::Reverse(weight[*process as usize]));
-    // Whoever only answers has little to tell: a few of those are enough.
+    // Processes that only answer contribute little: draw only a few of them.
     let telling = weight.iter().filter(|weight| **weight >= 1 << 20).count();
     heaviest.truncate(telling.clamp(LANES_LEAST, LANES_MOST));
     heaviest.sort_unstable();
@@ -174,6 +174,6 @@ fn shown_processes(timeline: &Timeline, view: &DiagramView, (from, to): (u64, u6
 }
 
 impl Diagram {
-    /// The most lines that are drawn without being chosen.
+    /// Maximum number of lanes drawn if the caller selects no processes.
     pub const LANES_MOST: usize = LANES_MOST;
 }

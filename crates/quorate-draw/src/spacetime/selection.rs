@@ -1,23 +1,23 @@
-//! Which of many messages are drawn: those that matter, and an even choice of the others.
+//! Selection of the messages to draw: the important ones, and an even selection of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plot::Plot;
 use super::timeline::{DeliveryStatus, Timeline, TracedMessage};
 
-/// The messages of a picture.
+/// Selected messages, and counts of the omitted ones.
 #[derive(Debug, Default)]
 pub(super) struct MessageSelection<'s> {
     pub(super) drawn: Vec<&'s TracedMessage>,
-    /// How many there are in the window between processes that are drawn.
+    /// Number of messages in the window between drawn processes.
     pub(super) all: usize,
-    /// How many are messages to oneself that take no time.
+    /// Number of messages of processes to themselves that take no time.
     pub(super) to_self: usize,
-    /// How many go to or come from processes that are not drawn.
+    /// Number of messages to or from processes that are not drawn.
     pub(super) hidden: usize,
 }
 
-/// Chooses at most so many messages of the window.
+/// Selects at most `most` messages of the window.
 pub(super) fn select_messages<'s>(
     timeline: &'s Timeline,
     plot: &Plot,
@@ -56,7 +56,7 @@ pub(super) fn select_messages<'s>(
             first.push(message);
             continue;
         }
-        // Two that nobody could tell apart are drawn as one.
+        // Messages that would look identical are drawn once.
         let column = |time: u64| (plot.x(time) * 2.0).round() as i64;
         let key = (column(message.sent.time), column(end), message.from, message.to, message.kind);
         if seen.insert(key) {
@@ -73,7 +73,7 @@ pub(super) fn select_messages<'s>(
     selection
 }
 
-/// At most so many, of each kind alike: of the rare ones all, and of the others as many as are left.
+/// Selects at most `most` messages, balanced over the kinds: all of the rare kinds, and an equal share of the others.
 fn evenly_by_kind(all: Vec<&TracedMessage>, most: usize) -> Vec<&TracedMessage> {
     let mut kinds: BTreeMap<u32, Vec<&TracedMessage>> = BTreeMap::new();
     for message in all {
@@ -84,7 +84,7 @@ fn evenly_by_kind(all: Vec<&TracedMessage>, most: usize) -> Vec<&TracedMessage> 
     let (mut left, mut chosen) = (most, Vec::new());
     let count = kinds.len();
     for (index, kind) in kinds.into_iter().enumerate() {
-        // Where several kinds go the same ways, one must not hide all of another: each begins its choice elsewhere.
+        // Kinds may use the same routes. Each kind starts at a different phase, so that one does not hide another.
         let share = left / (count - index);
         let phase = kind.len() / share.max(1) * index / count;
         let some = evenly_spaced(kind, share, phase);
@@ -94,8 +94,8 @@ fn evenly_by_kind(all: Vec<&TracedMessage>, most: usize) -> Vec<&TracedMessage> 
     chosen
 }
 
-/// At most so many, at equal distances, beginning so far from the first. Whole multicasts are not kept together: a fan of
-/// each is worth more.
+/// Selects at most `most` items at equal distances, shifted by `phase`. Multicasts are not kept whole: a few
+/// arrows of each show more than all arrows of some.
 fn evenly_spaced<T>(all: Vec<T>, most: usize, phase: usize) -> Vec<T> {
     let count = all.len();
     if count <= most {

@@ -1,4 +1,4 @@
-//! What a trace tells, in the shape in which it is drawn: messages with both ends, stays, signs, partitions.
+//! Contents of a trace in drawable form: messages with both ends, activities, markers, partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,39 +9,38 @@ use quorate_sim::trace::{Annotation, Record, RecordKind, TraceEnvelope};
 
 use super::lane_items::{Activity, ActivityKind, EventMarker, MarkerKind};
 
-/// A kind of message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) name: String,
     pub(super) layer: String,
-    /// How many there are in the whole run.
+    /// Number of messages of this kind in the whole run.
     pub(super) count: usize,
 }
 
-/// Where in the run something is.
+/// Time and event number of a point in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TracePoint {
     pub(super) time: u64,
     pub(super) event: u64,
 }
 
-/// What becomes of a message.
+/// Outcome of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryStatus {
     Arrives(TracePoint),
-    /// It was lost on the way, or ends where nobody takes it.
+    /// The message was lost on the link or discarded at its receiver.
     Lost {
         at: TracePoint,
-        /// Whether it came as far as its receiver.
+        /// Whether the message reached its receiver.
         at_receiver: bool,
-        /// Why, as a place among the reasons.
+        /// Reason, as an index into [`Timeline::reasons`].
         why: u32,
     },
-    /// The trace ends before it arrives.
+    /// The trace ends before the message arrives.
     InFlight,
 }
 
-/// A message on its way.
+/// One copy of a sent message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TracedMessage {
     pub(super) message: u64,
@@ -50,13 +49,13 @@ pub(super) struct TracedMessage {
     pub(super) to: u32,
     pub(super) sent: TracePoint,
     pub(super) delivery: DeliveryStatus,
-    /// Whether it is the second copy of a message.
+    /// Whether this is the second copy of a message.
     pub(super) is_duplicate: bool,
     pub(super) body: Box<str>,
 }
 
 impl TracedMessage {
-    /// When it is over, as far as is known.
+    /// Time at which the message reached its receiver, if the trace shows it.
     pub(super) fn end(&self) -> Option<u64> {
         match &self.delivery {
             DeliveryStatus::Arrives(at) | DeliveryStatus::Lost { at, at_receiver: true, .. } => {
@@ -67,7 +66,6 @@ impl TracedMessage {
     }
 }
 
-/// A partition and how long it lasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartitionInterval {
     pub(super) from: u64,
@@ -75,7 +73,7 @@ pub(super) struct PartitionInterval {
     pub(super) groups: Vec<Vec<u32>>,
 }
 
-/// Something that goes wrong and has no sign of its own.
+/// Fault that has no marker of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FaultMark {
     pub(super) time: u64,
@@ -83,7 +81,6 @@ pub(super) struct FaultMark {
     pub(super) description: String,
 }
 
-/// A broken property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ViolationMark {
     pub(super) property: String,
@@ -92,33 +89,33 @@ pub(super) struct ViolationMark {
     pub(super) events: Vec<Evidence>,
 }
 
-/// All of it.
+/// Drawable contents of a trace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     pub(super) processes: usize,
     pub(super) end: u64,
     pub(super) kinds: Vec<Kind>,
-    /// In the order in which they were sent.
+    /// In the order of sending.
     pub(super) messages: Vec<TracedMessage>,
-    /// Of each process, in order.
+    /// Activities of each process, in chronological order.
     pub(super) activities: Vec<Vec<Activity>>,
-    /// In order.
+    /// Markers in the order of the trace.
     pub(super) markers: Vec<EventMarker>,
     pub(super) partitions: Vec<PartitionInterval>,
-    /// When each round ended.
+    /// End time and number of each round.
     pub(super) rounds: BTreeMap<(u64, u64), ()>,
     pub(super) other_faults: Vec<FaultMark>,
     pub(super) violations: Vec<ViolationMark>,
-    /// Messages that arrive without having been sent.
+    /// Number of messages that arrive without a record of being sent.
     pub(super) unsent: usize,
-    /// Why messages were lost, each reason once.
+    /// Distinct reasons why messages were lost.
     pub(super) reasons: Vec<String>,
-    /// The median time that a message takes.
+    /// Median delay of delivered messages.
     pub(super) median_delay: u64,
 }
 
 impl Timeline {
-    /// About how many bytes it takes.
+    /// Approximate memory use in bytes.
     pub(super) fn bytes(&self) -> usize {
         let activities: usize = self.activities.iter().map(Vec::len).sum();
         self.messages.len() * size_of::<TracedMessage>()
@@ -127,19 +124,19 @@ impl Timeline {
     }
 }
 
-/// A story being told.
+/// Builds a [`Timeline`] record by record.
 #[derive(Clone, Debug)]
 pub(super) struct TimelineBuilder {
     pub(super) timeline: Timeline,
-    /// How many messages are kept with what they say.
+    /// Maximum number of messages kept with their bodies.
     bodies: usize,
-    /// Messages that are not over, each with the places of its passages.
+    /// Messages in flight: message number, and index of the copy in `timeline.messages`.
     in_flight: BTreeSet<(u64, usize)>,
     kinds: BTreeMap<(String, String), u32>,
     reasons: BTreeMap<String, u32>,
-    /// What each process does now, and since when.
+    /// Current activity of each process and its start.
     current: Vec<Option<(ActivityKind, TracePoint)>>,
-    /// What it did when it went down.
+    /// Activity of each process at the time it crashed.
     before_crash: Vec<Option<ActivityKind>>,
 }
 
@@ -160,7 +157,7 @@ impl TimelineBuilder {
         }
     }
 
-    /// How much has been told.
+    /// Number of messages and markers so far.
     pub(super) fn items(&self) -> usize {
         self.timeline.messages.len() + self.timeline.markers.len()
     }
@@ -274,13 +271,13 @@ impl TimelineBuilder {
 
     fn add_marker(&mut self, process: u32, at: TracePoint, kind: MarkerKind, detail: String) {
         let marker = EventMarker { process, time: at.time, event: at.event, kind, detail };
-        // A detector's change of mind may be told twice: to its user and to the layer above it.
+        // A detector's change may be recorded twice: for its user and for the layer above.
         if self.timeline.markers.last() != Some(&marker) {
             self.timeline.markers.push(marker);
         }
     }
 
-    /// The process does something else from now on.
+    /// Ends the current activity of a process and starts the next.
     fn set_activity(&mut self, process: usize, at: TracePoint, next: Option<ActivityKind>) {
         let before = self.current[process].take();
         if let Some((kind, since)) = before {
@@ -323,13 +320,13 @@ impl TimelineBuilder {
         });
     }
 
-    /// Whether the message has left in an earlier event than this one.
+    /// Whether the message was sent in an earlier event than `at`.
     fn was_sent_earlier(&self, envelope: &TraceEnvelope, at: TracePoint) -> bool {
         let first = self.first_in_flight(envelope.message);
         first.is_some_and(|index| self.timeline.messages[index].sent.event != at.event)
     }
 
-    /// The first passage of a message that is not over.
+    /// Index of the first copy of a message that is still in flight.
     fn first_in_flight(&self, message: u64) -> Option<usize> {
         self.in_flight.range((message, 0)..=(message, usize::MAX)).next().map(|(_, index)| *index)
     }

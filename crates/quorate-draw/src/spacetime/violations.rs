@@ -1,4 +1,4 @@
-//! When a property is broken, and what led there.
+//! Marks of violations: the time, and the events that led there.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Where processes stand.
+//! Positions of processes.
 
 use std::f64::consts::TAU;
 
@@ -8,7 +8,7 @@ use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
 use super::{Edge, Group, Topology};
 use crate::vocabulary::{LocalizedText, Phrase};
 
-/// From the middle of a process to that of its neighbour.
+/// Distance between the centres of neighbours.
 const STEP: f64 = 92.0;
 
 impl Topology {
@@ -16,7 +16,7 @@ impl Topology {
         self.processes.min(Self::DRAWN_MOST)
     }
 
-    /// On a circle, process 0 on top.
+    /// Places the processes on a circle, with process 0 at the top.
     pub(super) fn circle(self) -> Self {
         let n = self.drawn_count();
         let radius = (STEP * 0.8 * n as f64 / TAU).max(if n > 1 { 110.0 } else { 0.0 });
@@ -27,7 +27,7 @@ impl Topology {
         Self { nodes: (0..n).map(position).collect(), ..self }
     }
 
-    /// Each linked with the one that `next` names.
+    /// Adds an edge from each process to `next(process)`, if that is drawn.
     pub(super) fn linked(self, next: impl Fn(usize) -> Option<usize>) -> Self {
         let n = self.drawn_count();
         let edge = |from: usize| {
@@ -37,7 +37,7 @@ impl Topology {
         Self { edges: (0..n).filter_map(edge).collect(), ..self }
     }
 
-    /// One asks others.
+    /// Adds an edge from the owner of a quorum to each other member.
     pub(super) fn with_quorum_edges(mut self, owner: ProcessId, members: &ProcessSet) -> Self {
         let n = self.drawn_count();
         let others = members
@@ -50,7 +50,7 @@ impl Topology {
         self
     }
 
-    /// On a circle around one of them.
+    /// Places the processes on a circle around `centre`.
     pub(super) fn star_around(self, centre: ProcessId) -> Self {
         let n = self.drawn_count();
         let centre = centre.index().min(n.saturating_sub(1));
@@ -68,7 +68,7 @@ impl Topology {
         star
     }
 
-    /// In rows, with the row and the column of one process.
+    /// Places the processes in rows, and groups the row and the column of one process.
     pub(super) fn grid(self, owner: ProcessId) -> Self {
         let n = self.drawn_count();
         let columns = columns_and_rows(self.processes).0.max(1);
@@ -85,7 +85,7 @@ impl Topology {
         Self { nodes: (0..n).map(position).collect(), groups, ..self }
     }
 
-    /// By their distance from process 0, each above its children.
+    /// Places the processes in levels by their distance from process 0, each centred above its children.
     pub(super) fn levels(self, tree: &SpanningTree) -> Self {
         let n = self.drawn_count();
         let mut children = vec![Vec::new(); n];
@@ -97,7 +97,7 @@ impl Topology {
                 edges.push(Edge { from, to, bend: 0.0, directed: false });
             }
         }
-        // Leaves stand side by side, in the order in which a walk round the tree meets them.
+        // Leaves stand side by side, in depth-first order.
         let mut nodes = vec![(0.0, 0.0); n];
         let mut next_leaf = 0.0;
         let mut walk = vec![(0, 0, false)];
@@ -124,11 +124,11 @@ impl Topology {
         Self { nodes, edges, ..self }
     }
 
-    /// As a cube: neighbours differ in one bit. The clusters are those of one process.
+    /// Places the processes as a hypercube, where neighbours differ in one bit. The groups are the clusters of `owner`.
     pub(super) fn vcube(self, owner: ProcessId) -> Self {
         let n = self.drawn_count();
         let vcube = VCube::new(self.processes);
-        // Each bit moves to the right or down, the higher the further: sub-cubes stay apart.
+        // Each bit moves to the right or down, higher bits further, so that sub-cubes stay apart.
         let mut step = [0.0; usize::BITS as usize];
         let (mut wide, mut high) = (0.0, 0.0);
         for (bit, step) in step.iter_mut().enumerate().take(10) {

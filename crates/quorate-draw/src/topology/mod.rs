@@ -1,5 +1,5 @@
-//! Who can talk to whom, and whose permission is enough: the VCube with its clusters, grids, trees and rings, with
-//! failed processes and a quorum in them.
+//! Topologies and quorum systems: the VCube with its clusters, grids, trees and rings, with failed processes and a
+//! quorum marked in them.
 
 mod layout;
 mod paint;
@@ -10,7 +10,7 @@ use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 use crate::theme::Theme;
 use crate::vocabulary::{LocalizedText, Phrase, Vocabulary};
 
-/// Processes where they stand.
+/// Picture of processes, their links, and optionally a quorum.
 #[derive(Clone, Debug)]
 pub struct Topology {
     title: LocalizedText,
@@ -23,14 +23,14 @@ pub struct Topology {
     quorum: Option<ShownQuorum>,
 }
 
-/// The processes whose permission somebody has.
+/// Quorum of one process; `members` is `None` if it has none.
 #[derive(Clone, Debug)]
 struct ShownQuorum {
     owner: ProcessId,
     members: Option<ProcessSet>,
 }
 
-/// A link. It may be bent, so that it does not run through a process between its ends.
+/// Link between two processes. It may be bent, so that it does not cross a process between its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Edge {
     from: usize,
@@ -39,7 +39,7 @@ struct Edge {
     directed: bool,
 }
 
-/// Processes that belong together: a cluster, a row.
+/// Named group of processes, such as a cluster or a row.
 #[derive(Clone, Debug, PartialEq)]
 struct Group {
     name: LocalizedText,
@@ -47,10 +47,10 @@ struct Group {
 }
 
 impl Topology {
-    /// The most processes that are drawn; of more the first ones are, and a note says so.
+    /// Maximum number of processes drawn. Of more, the first ones are drawn and a note reports it.
     pub const DRAWN_MOST: usize = 256;
 
-    /// A quorum system as one process sees it: where the processes stand, who has failed, and its quorum.
+    /// Quorum system as one process sees it: positions, failed processes, and the quorum of `owner`.
     pub fn quorum(system: &AnySystem, failed: &ProcessSet, owner: ProcessId) -> Self {
         let n = system.processes();
         let drawn = match system {
@@ -83,64 +83,64 @@ impl Topology {
         .with_failed(failed)
     }
 
-    /// A ring: each process hands on to the next, the last to the first.
+    /// Ring in which each process forwards to the next, and the last to the first.
     pub fn ring(n: usize) -> Self {
         Self::new(n).circle().linked(|process| Some((process + 1) % n).filter(|_| n > 1))
     }
 
-    /// A spanning tree, with process 0 on top.
+    /// Spanning tree with process 0 at the top.
     pub fn tree(n: usize, tree: &SpanningTree) -> Self {
         Self::new(n).levels(tree)
     }
 
-    /// One in the middle that all others talk to.
+    /// Star in which every other process communicates with `centre`.
     pub fn star(n: usize, centre: ProcessId) -> Self {
         Self::new(n).star_around(centre)
     }
 
-    /// Everybody talks to everybody.
+    /// Complete graph, in which every process communicates with every other.
     pub fn complete(n: usize) -> Self {
         let circle = Self::new(n).circle();
         let drawn = circle.nodes.len();
         let edges = (0..drawn).flat_map(|from| {
             (from + 1..drawn).map(move |to| Edge { from, to, bend: 0.0, directed: false })
         });
-        // Beyond this they would be a blot.
+        // With more processes the edges would cover each other.
         let edges = if drawn <= 40 { edges.collect() } else { Vec::new() };
         Self { edges, ..circle }
     }
 
-    /// With a heading.
+    /// Sets the heading of the picture.
     #[must_use]
     pub fn titled(self, title: impl Into<String>) -> Self {
         Self { title: LocalizedText::Plain(title.into()), ..self }
     }
 
-    /// With a heading that is said in the language of the picture.
+    /// Sets a heading that is translated into the language of the picture.
     #[must_use]
     pub fn titled_phrase(self, phrase: Phrase, values: Vec<(&'static str, String)>) -> Self {
         Self { title: LocalizedText::Phrase(phrase, values), ..self }
     }
 
-    /// In this language.
+    /// Sets the language of all texts.
     #[must_use]
     pub fn with_vocabulary(self, vocabulary: Vocabulary) -> Self {
         Self { vocabulary, ..self }
     }
 
-    /// Without anybody's quorum: only where the processes stand.
+    /// Removes the quorum, so that only the processes and links are drawn.
     #[must_use]
     pub fn without_quorum(self) -> Self {
         Self { quorum: None, ..self }
     }
 
-    /// With these processes down.
+    /// Marks these processes as failed.
     #[must_use]
     pub fn with_failed(self, failed: &ProcessSet) -> Self {
         Self { failed: failed.clone(), ..self }
     }
 
-    /// The picture as an SVG file.
+    /// Renders the picture as an SVG file.
     pub fn svg(&self, theme: Theme) -> String {
         paint::draw(self, theme)
     }

@@ -1,4 +1,4 @@
-//! Draws processes where they stand.
+//! Rendering of a topology.
 
 use std::fmt::Display;
 
@@ -33,7 +33,7 @@ text{font-size:12px}
 
 pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     let (origin, inner) = bounds(topology);
-    // Bent links need room above.
+    // Bent links need room at the top.
     let bend = topology.edges.iter().map(|edge| edge.bend).fold(0.0, f64::max);
     let title = topology.title.text(&topology.vocabulary);
     let heading = bend * 0.5 + if title.is_empty() { 8.0 } else { 36.0 };
@@ -72,7 +72,7 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
             Px(size.0),
             Px(size.1)
         ));
-        // A column's name stands below it, where no row's can be.
+        // The name of a column is below it, where no row name can be.
         let below = matches!(group.name, LocalizedText::Phrase(Phrase::Column, _));
         let at = if below { (x + 4.0, y + size.1 + 12.0) } else { (x + 4.0, y - 4.0) };
         svg.text("group-name", at, Anchor::Start, &group_name);
@@ -94,7 +94,7 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     svg.finish((wide, height), (&title, &description(topology)), theme, RULES)
 }
 
-/// The least corner of where processes stand, and how far it is to the greatest.
+/// Upper left corner of the bounding box of all processes, and its size.
 fn bounds(topology: &Topology) -> ((f64, f64), (f64, f64)) {
     let Some(&first) = topology.nodes.first() else { return ((0.0, 0.0), (0.0, 0.0)) };
     let (mut low, mut high) = (first, first);
@@ -159,7 +159,7 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     svg.title(&title);
     svg.circle("node", (x, y), RADIUS);
     if member {
-        // A square around it says the same as the colour.
+        // A square repeats what the colour means.
         let (half, side) = (RADIUS + 3.5, 2.0 * RADIUS + 7.0);
         svg.raw(format_args!(
             "<rect class=\"self\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" stroke-width=\"1.4\"/>",
@@ -174,7 +174,7 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     }
     svg.text("number", (x, y + 5.5), Anchor::Middle, &process.to_string());
     if failed {
-        // At its corner, so that its number can be read.
+        // The cross is at the corner, so that the number stays readable.
         let (x, y, r) = (x + RADIUS * 0.8, y - RADIUS * 0.8, 6.0);
         svg.line("cross", (x - r, y - r), (x + r, y + r));
         svg.line("cross", (x - r, y + r), (x + r, y - r));
@@ -182,7 +182,7 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     svg.close();
 }
 
-/// What the marks mean, below a height; tells how high the picture is.
+/// Draws the legend below `top` and returns the height of the picture.
 fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     let mut y = top + 4.0;
     let (mut x, half) = (16.0, 8.0);

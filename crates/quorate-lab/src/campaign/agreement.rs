@@ -1,4 +1,4 @@
-//! Worlds of agreements: what is proposed, how many faults are to be borne, and as many as that or fewer.
+//! Scenarios of agreements: proposed values, the number of faults to tolerate, and at most that many faults.
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{AlgorithmQuery, query_algorithm};
@@ -11,7 +11,7 @@ use quorate_sim::{Delay, Scenario};
 
 use super::generator::{Dice, ScenarioGenerator, UNIT, assumes};
 
-/// More faults than this are not drawn: some algorithms need exponentially many messages to bear them.
+/// Maximum number of faults drawn. Some algorithms need exponentially many messages to tolerate more.
 const FAULTS_MOST: usize = 3;
 const TRAITORS_MOST: usize = 2;
 
@@ -24,7 +24,7 @@ const STRATEGIES: [Strategy; 6] = [
     Strategy::Random,
 ];
 
-/// Draws what is particular to an agreement.
+/// Draws the parts of a scenario that are specific to agreements.
 pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice: &mut Dice) {
     let n = scenario.processes;
     let constants = query_algorithm(generator.profile.name, AgreementQuery(n)).unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice:
         scenario.values.iter_mut().for_each(|vote| *vote = (*vote).min(1));
     }
     scenario.server = dice.between(0, n as u64 - 1) as u32;
-    // In rounds, everybody proposes in the first one.
+    // In rounds, every process proposes in the first round.
     let round = scenario.delay_bound().unwrap_or(Span(UNIT)).0;
     let latest = if constants.in_rounds { round - 1 } else { 8 * UNIT };
     scenario.spread = SpanText(Span(if dice.chance(0.7) { 0 } else { dice.between(0, latest) }));
@@ -61,14 +61,15 @@ pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice:
     }
 }
 
-/// All the same, one of two, or any of a few.
+/// All values are equal, one of two, or one of several.
 fn draw_values(scenario: &mut Scenario, dice: &mut Dice) {
     let most = [0, 1, 1, scenario.processes as u64][dice.between(0, 3) as usize];
     let first = dice.between(0, 1);
     scenario.values = (0..scenario.processes).map(|_| first + dice.between(0, most)).collect();
 }
 
-/// Some crash, half of them in the middle of a multicast; where that can be borne, some lie.
+/// Some processes crash, more than half of them in the middle of a multicast. If the algorithm tolerates traitors, most of
+/// the faulty processes are traitors.
 fn draw_faults(
     generator: &ScenarioGenerator,
     scenario: &mut Scenario,
@@ -80,7 +81,7 @@ fn draw_faults(
     let n = scenario.processes;
     let spared = assumes(&generator.profile, Assumption::ServerUp).then_some(scenario.server);
     let mut order: Vec<u32> = (0..n as u32).filter(|process| Some(*process) != spared).collect();
-    // No traitor can do more than one who commands.
+    // A traitor does the most damage as the commander.
     let commander = order.iter().position(|process| *process == scenario.server);
     let commander = commander.filter(|_| lies && dice.chance(0.5));
     for place in 0..failing.min(order.len()) {
@@ -100,7 +101,7 @@ fn draw_faults(
     }
 }
 
-/// What has to be known of an algorithm to draw a world for it.
+/// Constants of an algorithm that are needed to draw a scenario for it.
 #[derive(Default)]
 struct AgreementConstants {
     tolerates: Option<usize>,

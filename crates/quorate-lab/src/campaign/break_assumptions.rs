@@ -1,5 +1,5 @@
-//! Worlds beyond the assumptions: one or two of those that an algorithm states are left, for a while where that makes
-//! sense, to see what breaks.
+//! Scenarios outside the assumptions: one or two of an algorithm's stated assumptions are broken, for a while where that
+//! makes sense, to see which properties are violated.
 
 use quorate_core::mutex::voters;
 use quorate_core::{Assumption, Drift, Offset, ProcessId, ProcessSet, Profile, Span, Time};
@@ -13,16 +13,16 @@ use quorate_sim::{Delay, LocalClock, Scenario, Timing};
 
 use super::generator::{Dice, UNIT};
 
-/// Faults that a seed adds are no more than this of a kind.
+/// Maximum number of faults of one kind that a seed adds.
 const MOST: u64 = 5;
 
-/// More traitors than this are not borne: some algorithms need exponentially many messages for it.
+/// Maximum number of traitors to tolerate. Some algorithms need exponentially many messages to tolerate more.
 const TOLERATED_MOST: usize = 2;
 
 const STRATEGIES: [Strategy; 4] =
     [Strategy::Silent, Strategy::Liar, Strategy::Equivocator, Strategy::Stutterer];
 
-/// Leaves one or two assumptions. What happens until `end` is disturbed.
+/// Breaks one or two assumptions. Added faults start no later than `end`.
 pub(super) fn break_some_assumptions(
     profile: &Profile,
     scenario: &mut Scenario,
@@ -43,7 +43,7 @@ pub(super) fn break_some_assumptions(
 pub(super) struct FaultInjector<'a> {
     pub(super) scenario: &'a mut Scenario,
     pub(super) dice: &'a mut Dice,
-    /// What happens until then is disturbed.
+    /// Latest start of an added fault, in nanoseconds.
     pub(super) end: u64,
 }
 
@@ -123,7 +123,7 @@ impl FaultInjector<'_> {
         }
     }
 
-    /// Single messages, a process's own, those of a link, or all between parts of the network.
+    /// Loses single messages, messages of one process, those of a link, or all between two parts of the network.
     pub(super) fn lose(&mut self) {
         let n = self.scenario.processes;
         match self.dice.between(0, 3) {
@@ -155,7 +155,7 @@ impl FaultInjector<'_> {
         }
     }
 
-    /// So many crash in all, if there are so many.
+    /// Adds crashes of random processes, until at most `count` processes crash in total.
     fn crash_more(&mut self, count: usize) {
         for _ in self.crashed().len()..count {
             let process = self.random_process();
@@ -170,7 +170,7 @@ impl FaultInjector<'_> {
         }
     }
 
-    /// One crashes and stays away.
+    /// Lets a process crash and never recover.
     fn crash_permanently(&mut self, process: ProcessId) {
         let selector = ProcessSelector::Process(process);
         self.scenario.faults.recover.retain(|recover| recover.process != selector);
@@ -182,7 +182,7 @@ impl FaultInjector<'_> {
         self.crash(process);
     }
 
-    /// One crashes, if it does not anyhow, and is back after a while.
+    /// Lets a process crash, unless it crashes anyway, and recover after a while.
     fn add_recovery(&mut self, memory: bool) {
         let process = self.random_process();
         self.crash(process);
@@ -195,7 +195,7 @@ impl FaultInjector<'_> {
         }
     }
 
-    /// Some suspect others for a while; or everybody suspects its neighbour for ever.
+    /// Lets some processes suspect others for a while, or every process suspect its neighbour forever.
     fn suspect(&mut self, for_ever: bool) {
         if self.scenario.detector != DetectorChoice::Oracle {
             return;
@@ -263,7 +263,7 @@ impl FaultInjector<'_> {
         When::At(Time(self.dice.between(0, self.end)))
     }
 
-    /// From a moment on for a while: the storm passes.
+    /// A window with an end: the disturbance is temporary.
     fn window(&mut self) -> Window {
         let from = self.dice.between(0, self.end);
         let until = Some(When::At(Time(from + self.dice.between(1, 10 * UNIT))));

@@ -1,4 +1,4 @@
-//! Violations by what went wrong, and the smallest world of each kind.
+//! Violations grouped by cause, and the smallest scenario of each group.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::CannotRun;
 use crate::cause::Cause;
 use crate::shrink::{Shrunk, requests_of, shrink};
 
-/// The worlds of more kinds than this are not made smaller.
+/// Maximum number of clusters whose scenarios are shrunk.
 pub const SHRUNK_MOST: usize = 10;
 
-/// Puts violations together that have the same cause.
+/// Groups violations that have the same cause.
 pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
     let mut places: BTreeMap<(Cause, &[String]), usize> = BTreeMap::new();
     let mut all: Vec<Cluster> = Vec::new();
@@ -48,8 +48,8 @@ pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
     all
 }
 
-/// The world of the first seed of each cluster, with what comes of it as its expectations: made as small as it gets,
-/// if that is wanted. As many as are asked for, from the first on.
+/// The scenario of the first seed of each given cluster, with the result of its run as its expectations. With `smaller`
+/// each scenario is shrunk as far as possible.
 pub fn examples(
     generator: &ScenarioGenerator,
     clusters: &mut [Cluster],

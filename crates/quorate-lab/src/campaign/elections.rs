@@ -1,4 +1,4 @@
-//! The worlds of elections: who stands with what, who begins and when, and what changes meanwhile.
+//! Scenarios of elections: identifiers of the candidates, the start of elections, and changes of identifiers meanwhile.
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, AlgorithmQuery};
@@ -10,7 +10,7 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 
 use super::generator::{Dice, UNIT};
 
-/// What an algorithm bears beyond what it assumes.
+/// Features that an algorithm supports beyond its assumptions.
 #[derive(Clone, Copy, Default)]
 struct ElectionFeatures {
     new_identifiers: bool,
@@ -31,7 +31,8 @@ fn election_features(profile: &Profile) -> ElectionFeatures {
     catalogue::query_algorithm(profile.name, FeatureQuery).unwrap_or_default()
 }
 
-/// Any order of identifiers, some of them equal; one, some or all begin; some identifiers change.
+/// Draws identifiers in any order, some of them equal. One, some or all processes start
+/// elections, and some identifiers change.
 pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &mut Dice) {
     let n = scenario.processes as u64;
     scenario.ids = match draw.between(0, 2) {
@@ -62,7 +63,7 @@ pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &m
     }
 }
 
-/// Where delays are bounded, detectors of the processes' own may tell of crashes.
+/// If delays are bounded, processes may run their own failure detectors.
 pub(super) fn draw_detector(scenario: &mut Scenario, draw: &mut Dice) {
     let own = draw.between(0, 9);
     if scenario.delay_bound().is_some() && own < 2 {

@@ -1,4 +1,4 @@
-//! From a seed to a world: random schedules and faults, inside an algorithm's stated assumptions.
+//! Generates a scenario from a seed: random schedules and faults, inside an algorithm's stated assumptions.
 
 use std::ops::RangeInclusive;
 
@@ -17,37 +17,38 @@ use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
 use super::tolerated_faults::add_tolerated_faults;
 
-/// The usual message delay, in nanoseconds: everything else is drawn in its terms.
+/// Typical message delay in nanoseconds. All other times are drawn relative to it.
 pub(super) const UNIT: u64 = 1_000_000;
 
-/// What worlds a campaign draws. The same seed gives the same world as long as this is the same.
+/// Parameters of the scenarios that a campaign generates. With equal parameters, equal seeds give equal scenarios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioGenerator {
-    /// The algorithm.
+    /// Profile of the algorithm.
     pub profile: Profile,
-    /// How many processes.
+    /// Range of the number of processes.
     pub processes: RangeInclusive<usize>,
-    /// How many of them crash; one less than there are, at most.
+    /// Range of the number of crashes, which is at most one less than the number of processes.
     pub crashes: RangeInclusive<usize>,
-    /// The quorum system, where the algorithm votes.
+    /// Quorum system, if the algorithm votes.
     pub quorums: Option<String>,
-    /// Properties to watch though the algorithm does not promise them.
+    /// Properties to check although the algorithm does not promise them.
     pub watch: Vec<String>,
-    /// Whether each world leaves some of the assumptions.
+    /// Whether each scenario breaks some of the assumptions.
     pub break_assumptions: bool,
 }
 
-/// A world that was drawn.
+/// A scenario generated from a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratedScenario {
-    /// Everything that makes its run.
+    /// Complete scenario of the run.
     pub scenario: Scenario,
-    /// How many of its first requests come after the last fault; none if there is no fault, or one never ends.
+    /// Number of first requests after the last fault; 0 if there is no fault, or if a fault never ends.
     pub requests_after_faults: usize,
 }
 
 impl ScenarioGenerator {
-    /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
+    /// Creates a generator of scenarios with 2 to 16 processes, and with as many crashes as
+    /// the algorithm claims to tolerate.
     pub fn new(profile: Profile) -> Self {
         let most = if assumes(&profile, Assumption::NoCrash) { 0 } else { usize::MAX };
         Self {
@@ -60,18 +61,18 @@ impl ScenarioGenerator {
         }
     }
 
-    /// Whether worlds are such that the algorithm says it works in.
+    /// Whether the scenarios stay inside the assumptions of the algorithm.
     pub fn inside_assumptions(&self) -> bool {
         !self.break_assumptions
             && (*self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash))
     }
 
-    /// The scenario of a seed's world.
+    /// Returns the scenario of a seed.
     pub fn scenario(&self, seed: u64) -> Scenario {
         self.generate(seed).scenario
     }
 
-    /// The world of a seed.
+    /// Generates the scenario of a seed, with requests after the last fault.
     pub fn generate(&self, seed: u64) -> GeneratedScenario {
         let mut draw = Dice(Random::new(seed, Stream::Worlds));
         let mut scenario = self.draw_scenario(seed, &mut draw);
@@ -83,7 +84,7 @@ impl ScenarioGenerator {
         GeneratedScenario { scenario, requests_after_faults }
     }
 
-    /// What happens, and what goes wrong.
+    /// Draws delays, requests and faults.
     fn draw_scenario(&self, seed: u64, draw: &mut Dice) -> Scenario {
         let n = draw.between(*self.processes.start() as u64, *self.processes.end() as u64) as usize;
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
@@ -94,7 +95,7 @@ impl ScenarioGenerator {
         if settles {
             scenario.timing = draw.timing();
         }
-        // Drawn in any case, so that what follows does not depend on the algorithm.
+        // Drawn in any case, so that later draws do not depend on the algorithm.
         let ordered = draw.chance(0.5);
         scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
         scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
@@ -128,7 +129,7 @@ impl ScenarioGenerator {
         scenario
     }
 
-    /// Where the detector need not be perfect, it often is not: some suspect others for a while.
+    /// If the detector need not be perfect, it often is not: some processes suspect others for a while.
     fn draw_suspicions(&self, scenario: &mut Scenario, draw: &mut Dice) {
         if !assumes(&self.profile, Assumption::EventualDetector) || draw.chance(0.25) {
             return;
@@ -148,11 +149,12 @@ impl ScenarioGenerator {
             scenario.faults.suspect.push(Suspect { pair, window });
         }
     }
-    /// Clocks are wrong by up to half a second and drift by up to a thousandth; links may lose what nobody needs.
+    /// Clocks are wrong by up to half a second and drift by up to a thousandth. Links may lose messages
+    /// if the algorithm tolerates that.
     fn draw_clocks(&self, scenario: &mut Scenario, draw: &mut Dice) {
         scenario.clock_offset = SpanText(Span(draw.between(0, 500 * UNIT)));
         scenario.clock_drift = DriftText(Drift(draw.between(0, 1_000_000) as i64));
-        // Time for clocks to drift apart.
+        // Leaves time for clocks to drift apart.
         scenario.think = SpanText(Span(draw.between(UNIT, 5_000 * UNIT)));
         if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
             scenario.faults.loss = 0.2;
@@ -169,7 +171,8 @@ impl ScenarioGenerator {
         }
     }
 
-    /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
+    /// Every process makes requests: all equally often and soon after one another, or each at random times and
+    /// a random number of times.
     fn draw_requests(&self, scenario: &mut Scenario, draw: &mut Dice) {
         let spread = if draw.chance(0.3) { 0 } else { draw.between(0, 8 * UNIT) };
         if draw.chance(0.5) {
@@ -187,8 +190,8 @@ impl ScenarioGenerator {
         }
     }
 
-    /// Some crash, at any time until everybody should be done, some of them in the middle of a multicast; each of
-    /// the others hears of each at a time of its own.
+    /// Some processes crash, at any time until all requests should be done, some of them in the middle of a multicast. Each
+    /// of the others learns of each crash at a time of its own.
     fn draw_crashes(&self, scenario: &mut Scenario, draw: &mut Dice) {
         let n = scenario.processes;
         let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
@@ -220,7 +223,7 @@ impl ScenarioGenerator {
         scenario.faults = faults;
         let quick = draw.between(UNIT / 10, 10 * UNIT);
         let slow = draw.between(quick, 10 * UNIT);
-        // A detector finds out by itself.
+        // A failure detector detects crashes without an oracle.
         if self.profile.layer == Layer::Detector {
             return;
         }
@@ -229,14 +232,14 @@ impl ScenarioGenerator {
         } else {
             Delay::Uniform(Span(quick), Span(slow))
         });
-        // News that overtakes what the crashed had sent.
+        // The crash notice overtakes messages that the crashed process had sent.
         if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
             scenario.detection = Some(Delay::Constant(Span(1)));
         }
     }
 }
 
-/// One speaks slowly, and all the others come to suspect it: what it has decided they must not decide otherwise.
+/// One process sends slowly, and all others come to suspect it. They must not decide differently from it.
 fn slow_and_suspected(scenario: &mut Scenario, draw: &mut Dice) {
     let others = scenario.processes as u64 - 1;
     let named = |number: u64| ProcessSelector::Process(ProcessId::new(number as u32));
@@ -253,7 +256,7 @@ fn slow_and_suspected(scenario: &mut Scenario, draw: &mut Dice) {
     }
 }
 
-/// When everybody should be done: entries come one after the other, but all multicast at the same time.
+/// Time at which all requests should be done. Entries happen one after the other, but all multicast at the same time.
 fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
     let repeat = u64::from(scenario.repeat);
     match layer {
@@ -269,7 +272,7 @@ pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
     profile.assumes.contains(&assumption)
 }
 
-/// The chance of one world.
+/// Random source of one scenario.
 pub(super) struct Dice(Random);
 
 impl Dice {
@@ -281,7 +284,7 @@ impl Dice {
         self.0.chance(probability)
     }
 
-    /// Bounds that hold from the start, known or not, or later.
+    /// Bounds that hold from the start, known or unknown, or from some later time on.
     fn timing(&mut self) -> Option<Timing> {
         match self.between(0, 3) {
             0 => None,
@@ -329,7 +332,7 @@ mod tests {
             assert!(
                 drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
             );
-            // An agreement is made once.
+            // An agreement runs only once.
             assert!(
                 profile.layer == Layer::Agreement
                     || drawn.iter().any(|s| s.repeat > 1)

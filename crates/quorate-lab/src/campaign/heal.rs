@@ -1,5 +1,5 @@
-//! After the storm: once the last fault is over and known to everybody, those who are left ask again, and have to get
-//! what they ask for.
+//! Requests after the faults: once the last fault is over and every process knows of it, the surviving processes make
+//! requests again, and all of these must succeed.
 
 use quorate_core::{Layer, ProcessId, ProcessSet, Span, Time};
 use quorate_sim::Scenario;
@@ -9,8 +9,8 @@ use quorate_sim::scenario::Requesters;
 
 use super::generator::{Dice, UNIT};
 
-/// Lets some of those who do not crash ask again after all faults: about as many requests as there are of them.
-/// How many first requests that makes; none where nothing goes wrong, or nobody can ask twice.
+/// Lets surviving processes make requests after all faults, about as many as there are survivors. Returns the number of
+/// first requests added; 0 if there are no faults, if one never ends, or if no second request is possible.
 pub(super) fn heal(scenario: &mut Scenario, layer: Layer, dice: &mut Dice) -> usize {
     let Some(storm) = storm_end(&scenario.faults) else { return 0 };
     if matches!(layer, Layer::Agreement | Layer::Detector) {
@@ -41,7 +41,7 @@ fn request_at(process: ProcessId, at: Time) -> ProcessAt {
     ProcessAt { process: ProcessSelector::Process(process), at: When::At(at) }
 }
 
-/// When the last fault has happened or has ended; none if there are none, or one never ends.
+/// Time at which the last fault has happened or ended; `None` if there are no faults, or if one never ends.
 fn storm_end(faults: &Faults) -> Option<Time> {
     if faults.loss + faults.duplication + faults.reordering > 0.0 || !faults.traitor.is_empty() {
         return None;
@@ -64,7 +64,7 @@ fn storm_end(faults: &Faults) -> Option<Time> {
     })?
 }
 
-/// Those who crash and do not come back.
+/// Processes that crash and do not recover.
 fn crashed(faults: &Faults) -> ProcessSet {
     let plain = faults.crash.iter().map(|crash| crash.process);
     let mid = faults.crash_mid.iter().map(|crash| crash.process);

@@ -1,7 +1,7 @@
-//! Campaigns: many random worlds of one algorithm, on all cores, and what was found in them.
+//! Campaigns: many random scenarios of one algorithm, run on all cores, and the findings.
 //!
-//! The result depends on what was asked for only: runs are gathered in the order of their seeds, however many
-//! threads made them, in however many parts, and however often it was stopped in between.
+//! The result depends only on the request. Runs are collected in the order of their seeds, whatever the number of threads,
+//! of shards and of interruptions.
 
 mod agreement;
 mod break_assumptions;
@@ -32,13 +32,13 @@ pub use shard::CampaignShard;
 
 use tally::RunFindings;
 
-/// So many runs are gathered at a time: enough to keep all cores busy, few enough to forget their findings.
+/// Number of runs collected at a time: enough to keep all cores busy, and few enough to limit the memory for findings.
 const GATHERED: u64 = 4_096;
 
-/// A run that goes on for longer than this is stopped, and counted as undecided.
+/// Maximum number of events of a run. A longer run is stopped and counted as undecided.
 const EVENTS_MOST: u64 = 20_000_000;
 
-/// The same beyond the assumptions, where nothing says that a run ends.
+/// The same limit outside the assumptions, where runs need not end.
 const EVENTS_OUTSIDE_ASSUMPTIONS_MOST: u64 = 1_000_000;
 
 fn conditions(generator: &ScenarioGenerator, memory: u64) -> Conditions {
@@ -47,30 +47,30 @@ fn conditions(generator: &ScenarioGenerator, memory: u64) -> Conditions {
     Conditions { memory, events, ..Conditions::default() }
 }
 
-/// Why a campaign could not be run.
+/// Reason why a campaign could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CampaignError {
-    /// There are no such worlds.
+    /// No scenarios can be generated for the request.
     #[error("{0}")]
     Refused(String),
-    /// The worlds make no sense.
+    /// The generated scenarios would be invalid.
     #[error("{0}")]
     Invalid(#[from] quorate_sim::Invalid),
-    /// A run failed.
+    /// A run could not be completed.
     #[error(transparent)]
     Lab(#[from] CannotRun),
     /// The threads could not be started.
     #[error("{threads} threads could not be started: {why}")]
     Threads {
-        /// How many.
+        /// Number of threads that were requested.
         threads: usize,
-        /// Why not.
+        /// Description of the error.
         why: String,
     },
 }
 
-/// Whether the algorithm can live in such worlds; the largest is looked at.
+/// Checks that the algorithm supports the scenarios of a generator. Only the largest scenario is checked.
 pub fn check(generator: &ScenarioGenerator) -> Result<(), CampaignError> {
     let largest = Scenario {
         quorums: generator.quorums.clone(),
@@ -81,21 +81,21 @@ pub fn check(generator: &ScenarioGenerator) -> Result<(), CampaignError> {
     Ok(crate::check(&largest)?)
 }
 
-/// How a campaign is run. None of it changes what is found.
+/// Execution parameters of a campaign. None of them changes the findings.
 pub struct CampaignExecution<'a> {
-    /// Memory that all runs together may take, in bytes.
+    /// Maximum memory of all concurrent runs together, in bytes.
     pub memory: u64,
-    /// How many threads.
+    /// Number of threads to use.
     pub threads: usize,
-    /// Told of every run that is over, from any thread.
+    /// Called after every run, from any thread.
     pub on_run: &'a (dyn Fn() + Sync),
-    /// Whether to stop now; asked before every run, from any thread.
+    /// Whether to stop now. Called before every run, from any thread.
     pub should_stop: &'a (dyn Fn() -> bool + Sync),
-    /// Given what has been found so far, now and then.
+    /// Called with the findings so far after each block of runs.
     pub checkpoint: &'a mut dyn FnMut(&CampaignShard),
 }
 
-/// Runs what is left of a part of a campaign.
+/// Runs the remaining seeds of a shard of a campaign.
 pub fn campaign(
     mut part: CampaignShard,
     shard: Shard,
@@ -120,7 +120,7 @@ pub fn campaign(
                 let findings = (!should_stop()).then(|| {
                     let generated = generator.generate(seed);
                     match RunFindings::of(&generated, conditions) {
-                        // Nothing says that messages stay few beyond the assumptions.
+                        // Outside the assumptions the number of messages need not stay small.
                         Err(CannotRun::Run(RunError::TooManyMessages { .. }))
                             if generator.break_assumptions =>
                         {
@@ -135,7 +135,7 @@ pub fn campaign(
             block.into_par_iter().map(one).collect()
         });
         for findings in found {
-            // What comes after a gap does not count: the next part begins there.
+            // Findings after a gap are discarded: the campaign resumes at the gap.
             let Some(findings) = findings else {
                 part.report.stopped = Some(Stopped::Interrupted);
                 break;
@@ -152,7 +152,7 @@ pub fn campaign(
     Ok(part)
 }
 
-/// The world of a seed, with what came of it as its expectations: a file of its own.
+/// The scenario of a seed, with the result of its run as its expectations, ready to be stored in a file.
 pub fn with_expectations(generator: &ScenarioGenerator, seed: u64) -> Result<Scenario, CannotRun> {
     let scenario = generator.scenario(seed);
     let expect = match attempt(&scenario, Conditions::default())? {

@@ -1,4 +1,4 @@
-//! What came of a campaign, or of a part of it.
+//! Report of a campaign, or of a shard of it.
 
 use std::collections::BTreeMap;
 
@@ -6,70 +6,70 @@ use serde::{Deserialize, Serialize};
 
 use super::CampaignRequest;
 
-/// What came of a campaign: the JSON that `campaign` prints.
+/// Report of a campaign: the JSON that `campaign` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignReport {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// The quorum system, if one was asked for.
+    /// Quorum system, if the request names one.
     pub quorums: Option<String>,
-    /// The first seed.
+    /// First seed of the report.
     pub seed: u64,
-    /// How many worlds were run.
+    /// Number of scenarios that were run.
     pub runs: u64,
-    /// Why these are fewer than were asked for, if they are.
+    /// Reason why fewer scenarios were run than requested, if so.
     pub stopped: Option<Stopped>,
-    /// The fewest and the most processes there were.
+    /// Smallest and largest number of processes that occurred.
     pub processes: [usize; 2],
-    /// Every broken property of every run, in the order of seeds.
+    /// Every violated property of every run, in the order of seeds.
     pub violations: Vec<Violation>,
-    /// The violations by what went wrong, in the order of the first seeds.
+    /// Violations grouped by cause, in the order of their first seeds.
     pub clusters: Vec<Cluster>,
-    /// Runs in which a live process waited for ever.
+    /// Number of runs in which a live process waited forever.
     pub hangs: u64,
-    /// Runs in which a requester gave up because no quorum was left to it.
+    /// Number of runs in which a requester gave up because it had no quorum left.
     pub no_quorum: u64,
-    /// Runs that were stopped before it was decided whether everybody enters.
+    /// Number of runs that were stopped before it was decided whether all requests succeed.
     pub undecided: u64,
-    /// Runs that broke an assumption of the algorithm.
+    /// Number of runs that broke an assumption of the algorithm.
     pub outside_assumptions: u64,
-    /// What broke where an assumption was left, one by one.
+    /// Violations by broken assumption.
     #[serde(rename = "left")]
     pub broken_assumptions: Vec<AssumptionTally>,
-    /// What became of each property over all runs.
+    /// Result of each property over all runs.
     pub properties: Vec<PropertyTally>,
-    /// All requests.
+    /// Total number of requests.
     pub requests: u64,
-    /// All entries.
+    /// Total number of entries.
     pub entries: u64,
-    /// Runs in which some asked again after the last fault.
+    /// Number of runs with requests after the last fault.
     pub healed: u64,
-    /// All requests after the last fault.
+    /// Total number of requests after the last fault.
     pub requests_after: u64,
-    /// All crashes.
+    /// Total number of crashes.
     pub crashes: u64,
-    /// All traitors.
+    /// Total number of traitors.
     pub traitors: u64,
-    /// All messages of the algorithm's own layer.
+    /// Total number of messages of the algorithm's own layer.
     pub messages: u64,
-    /// All events.
+    /// Total number of events.
     pub events: u64,
 }
 
-/// Why a campaign was over before its last seed.
+/// Reason why a campaign ended before its last seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
-    /// Something was violated, and no more was asked for.
+    /// A property was violated, and the request ends at the first violation.
     Violation,
-    /// Whoever ran it did not want to wait any longer.
+    /// The caller interrupted the campaign.
     #[serde(rename = "asked")]
     Interrupted,
 }
 
 impl CampaignReport {
-    /// Nothing has been run yet, from this seed on.
+    /// Creates an empty report that starts at this seed.
     pub(super) fn new(request: &CampaignRequest, seed: u64) -> Self {
         Self {
             algorithm: request.algorithm.clone(),
@@ -97,14 +97,14 @@ impl CampaignReport {
         }
     }
 
-    /// In how many runs anything was broken.
+    /// Number of runs with at least one violation.
     pub fn violated_runs(&self) -> usize {
         let mut seeds: Vec<u64> = self.violations.iter().map(|violation| violation.seed).collect();
         seeds.dedup();
         seeds.len()
     }
 
-    /// Adds the runs of the seeds that follow. Figures of files may be anything, and so do not overflow.
+    /// Adds the report of the seeds that follow. Figures read from files may have any value, so sums saturate.
     pub(super) fn absorb(&mut self, next: Self) {
         let [fewest, most] = self.processes;
         self.processes = [fewest.min(next.processes[0]), most.max(next.processes[1])];
@@ -144,11 +144,11 @@ impl CampaignReport {
         }
     }
 
-    /// The tally of an assumption.
+    /// Tally of an assumption, which is added if it is missing.
     pub(super) fn assumption_tally(&mut self, id: &str) -> &mut AssumptionTally {
         let all = &mut self.broken_assumptions;
         let place = all.iter().position(|tally| tally.assumption == id).unwrap_or_else(|| {
-            // In alphabetical order, so that it does not matter which comes first.
+            // Alphabetical order, so that the order of insertion does not matter.
             let place = all.partition_point(|tally| tally.assumption.as_str() < id);
             let broken = BTreeMap::new();
             all.insert(
@@ -160,7 +160,7 @@ impl CampaignReport {
         &mut all[place]
     }
 
-    /// The tally of a property.
+    /// Tally of a property, which is added if it is missing.
     pub(super) fn property(&mut self, id: &str) -> &mut PropertyTally {
         let all = &mut self.properties;
         let place = all.iter().position(|tally| tally.id == id).unwrap_or_else(|| {
@@ -171,99 +171,99 @@ impl CampaignReport {
     }
 }
 
-/// A property over all runs.
+/// Results of a property over all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PropertyTally {
-    /// Its name.
+    /// Name of the property.
     pub id: String,
-    /// Runs in which it held.
+    /// Number of runs in which it held.
     pub holds: u64,
-    /// Runs in which it was broken.
+    /// Number of runs in which it was violated.
     pub violated: u64,
-    /// Runs in which it was not watched or not decided.
+    /// Number of runs in which it was not checked or not decided.
     pub not_checked: u64,
 }
 
-/// The runs in which an assumption was left.
+/// Runs in which an assumption was broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AssumptionTally {
-    /// The assumption's name.
+    /// Name of the assumption.
     pub assumption: String,
-    /// How many runs.
+    /// Number of runs that broke it.
     pub runs: u64,
-    /// In how many of them anything was broken.
+    /// Number of these runs with at least one violation.
     pub violated: u64,
-    /// How often each property was.
+    /// Number of violations of each property in these runs.
     pub broken: BTreeMap<String, u64>,
 }
 
-/// A property broken in one run.
+/// A property violated in one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Violation {
-    /// The property's name; `panic` if the algorithm panicked.
+    /// Name of the property; `panic` if the algorithm panicked.
     pub property: String,
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// The file that replays it, if one was kept.
+    /// File that replays the run, if one was kept.
     pub scenario: Option<String>,
-    /// How many processes there were.
+    /// Number of processes in the run.
     pub processes: usize,
-    /// How many events there were.
+    /// Number of events in the run.
     pub events: u64,
-    /// The assumptions that the run had left.
+    /// Assumptions that the run broke.
     #[serde(rename = "left", default, skip_serializing_if = "Vec::is_empty")]
     pub broken_assumptions: Vec<String>,
-    /// What happened, in a sentence.
+    /// Description of the violation in one sentence.
     pub detail: String,
 }
 
-/// Violations of one property that read alike, apart from names and numbers, under the same assumptions.
+/// Violations of one property with the same broken assumptions, whose descriptions are equal apart from names and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
-    /// The property's name.
+    /// Name of the property.
     pub property: String,
-    /// What they have in common.
+    /// Description that all of them have in common.
     pub cause: String,
-    /// The assumptions that they had left.
+    /// Assumptions that the runs broke.
     #[serde(rename = "left", default, skip_serializing_if = "Vec::is_empty")]
     pub broken_assumptions: Vec<String>,
-    /// How many runs.
+    /// Number of runs with this violation.
     pub runs: u64,
-    /// The first seed.
+    /// First seed with this violation.
     pub first: u64,
-    /// The first of the seeds with the fewest events.
+    /// First seed among the runs with the fewest events.
     pub shortest: u64,
-    /// How many events that one has.
+    /// Number of events of that run.
     pub events: u64,
-    /// What happened with the first seed.
+    /// Description of the violation with the first seed.
     pub detail: String,
-    /// What is left of the first seed's world, if it was made smaller.
+    /// Result of shrinking the first seed's scenario, if that was done.
     pub shrunk: Option<ShrunkReport>,
-    /// The file that replays it, if one was kept.
+    /// File that replays the violation, if one was kept.
     pub scenario: Option<String>,
-    /// The scenario itself, where no file of it could be written.
+    /// Text of the scenario, if no file could be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toml: Option<String>,
 }
 
-/// A world that was made smaller.
+/// A scenario that was shrunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShrunkReport {
-    /// How many processes are left.
+    /// Number of processes left.
     pub processes: usize,
-    /// How many requests.
+    /// Number of requests left.
     pub requests: u64,
-    /// How many faults.
+    /// Number of faults left.
     pub faults: usize,
-    /// What happens then.
+    /// Description of the violation in the shrunk scenario.
     pub detail: String,
-    /// How many runs it took.
+    /// Number of runs that shrinking took.
     pub runs: u64,
-    /// Whether nothing more can go; otherwise it was given up.
+    /// Whether nothing more can be removed; otherwise shrinking was given up.
     pub is_minimal: bool,
 }

@@ -1,4 +1,4 @@
-//! What a campaign was asked for: enough to run it again, in parts or from where it stopped.
+//! Request for a campaign: sufficient to run it again, in shards or from where it stopped.
 
 use std::ops::Range;
 
@@ -11,34 +11,34 @@ use super::{
 };
 use crate::shard::Shard;
 
-/// The question of a campaign. Two that are equal have the same answer.
+/// Parameters of a campaign. Equal requests give equal results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignRequest {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// The first seed.
+    /// First seed of the campaign.
     pub seed: u64,
-    /// How many seeds.
+    /// Number of seeds to run.
     pub seeds: u64,
-    /// The fewest and the most processes.
+    /// Minimum and maximum number of processes.
     pub processes: [usize; 2],
-    /// The fewest and the most that crash; as many as the algorithm bears if not said.
+    /// Minimum and maximum number of crashes; default: as many as the algorithm tolerates.
     pub crashes: Option<[usize; 2]>,
-    /// The quorum system, where the algorithm votes.
+    /// Quorum system, if the algorithm votes.
     pub quorums: Option<String>,
-    /// Properties to watch though the algorithm does not promise them.
+    /// Properties to check although the algorithm does not promise them.
     pub watch: Vec<String>,
-    /// Whether each world leaves some of the algorithm's assumptions.
+    /// Whether each scenario breaks some of the algorithm's assumptions.
     #[serde(rename = "beyond")]
     pub break_assumptions: bool,
-    /// Whether it is over at the first violation.
+    /// Whether the campaign ends at the first violation.
     #[serde(rename = "first")]
     pub stop_at_violation: bool,
 }
 
 impl CampaignRequest {
-    /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
+    /// Creates a request for scenarios of 2 to 16 processes, with as many crashes as the algorithm claims to tolerate.
     pub fn new(algorithm: &str, seeds: u64) -> Self {
         Self {
             algorithm: algorithm.to_owned(),
@@ -53,7 +53,7 @@ impl CampaignRequest {
         }
     }
 
-    /// Runs all of it at once, on so many threads.
+    /// Runs the whole campaign on this many threads.
     pub fn run(&self, threads: usize) -> Result<CampaignReport, CampaignError> {
         let part = CampaignShard::new(self.clone(), Shard::WHOLE);
         let (on_run, should_stop, mut checkpoint) = (|| (), || false, |_: &CampaignShard| ());
@@ -67,7 +67,7 @@ impl CampaignRequest {
         campaign(part, Shard::WHOLE, execution).map(|part| part.report)
     }
 
-    /// The worlds to draw, if there are such.
+    /// Returns the generator of scenarios for this request. Fails if the request is invalid.
     pub fn generator(&self) -> Result<ScenarioGenerator, CampaignError> {
         let refused = |problem: String| Err(CampaignError::Refused(problem));
         let profile = PROFILES.iter().find(|profile| profile.name == self.algorithm);
@@ -104,7 +104,7 @@ impl CampaignRequest {
         Ok(generator)
     }
 
-    /// The seeds of a shard: as many as of any other, and none between them.
+    /// Seeds of a shard. Shards are consecutive ranges of nearly equal size.
     pub fn seeds(&self, shard: Shard) -> Range<u64> {
         let before = |parts: u32| {
             let share = u128::from(self.seeds) * u128::from(parts) / u128::from(shard.of);

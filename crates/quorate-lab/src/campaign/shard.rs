@@ -1,36 +1,36 @@
-//! A part of a campaign: some of its seeds, and how far it is with them.
+//! A shard of a campaign: some of its seeds, and the progress with them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CampaignReport, CampaignRequest, Stopped};
 use crate::shard::Shard;
 
-/// Some of the seeds of a campaign, and what came of those that have been run.
+/// Some of the seeds of a campaign, and the report of those already run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignShard {
-    /// What was asked for, all parts together.
+    /// Request for the whole campaign, all shards together.
     #[serde(rename = "asked")]
     pub request: CampaignRequest,
-    /// What has come of it so far.
+    /// Report of the seeds run so far.
     pub report: CampaignReport,
 }
 
 impl CampaignShard {
-    /// Nothing has been run yet.
+    /// Creates a shard of which nothing was run yet.
     pub fn new(request: CampaignRequest, shard: Shard) -> Self {
         let report = CampaignReport::new(&request, request.seeds(shard).start);
         Self { request, report }
     }
 
-    /// Whether there is nothing left to run.
+    /// Whether nothing is left to run.
     pub fn is_done(&self, shard: Shard) -> bool {
         let seeds = self.request.seeds(shard);
         self.report.runs == seeds.end - seeds.start
             || self.report.stopped == Some(Stopped::Violation)
     }
 
-    /// Whether it can have come of running it. Files may say anything.
+    /// Checks that the report can result from the request. A file may contain anything.
     pub(crate) fn check(&self, shard: Shard) -> Result<(), String> {
         let Self { request, report } = self;
         request.generator().map_err(|error| format!("makes no sense: {error}"))?;
@@ -51,12 +51,12 @@ impl CampaignShard {
         Ok(())
     }
 
-    /// All parts as one, given in order.
+    /// Merges all shards, given in order.
     pub fn merge(parts: Vec<Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
         for part in parts {
-            // Who stops at the first violation has not seen what comes later.
+            // A campaign that ends at the first violation does not include later seeds.
             if whole.report.stopped == Some(Stopped::Violation) {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What is worth knowing of one run of a campaign.
+//! Findings of one run of a campaign.
 
 use quorate_sim::Conditions;
 use quorate_sim::monitor::Status;
@@ -8,15 +8,15 @@ use super::{CampaignReport, GeneratedScenario, PropertyTally, Violation};
 use crate::CannotRun;
 use crate::attempt::{Attempt, attempt};
 
-/// What is worth knowing of one run.
+/// Facts about one run that a campaign keeps.
 pub(super) struct RunFindings {
     pub(super) violations: Vec<Violation>,
     processes: usize,
-    /// Requests after the last fault.
+    /// Number of requests after the last fault.
     requests_after: u64,
-    /// The assumptions that did not hold.
+    /// Assumptions that did not hold in the run.
     broken_assumptions: Vec<&'static str>,
-    /// None of a run that ended in a panic.
+    /// `None` if the run ended in a panic.
     report: Option<RunFigures>,
 }
 
@@ -36,7 +36,7 @@ struct RunFigures {
 }
 
 impl RunFindings {
-    /// Runs a world and looks at what came of it.
+    /// Runs a scenario and collects the findings.
     pub(super) fn of(
         generated: &GeneratedScenario,
         conditions: Conditions,
@@ -44,7 +44,7 @@ impl RunFindings {
         Ok(Self::from_attempt(generated, &attempt(&generated.scenario, conditions)?))
     }
 
-    /// What is known of a run that filled the memory.
+    /// Findings of a run that ran out of memory.
     pub(super) fn undecided(generated: &GeneratedScenario) -> Self {
         let undecided = RunFigures { undecided: true, ..RunFigures::default() };
         let processes = generated.scenario.processes;
@@ -112,14 +112,14 @@ impl RunFigures {
     }
 }
 
-/// Whether somebody waits for ever: nothing is left to happen, or nobody may wait for so long.
+/// Whether a process waits forever: the run is quiescent while it waits, or it waited longer than any process may.
 fn hangs(report: &Report, violations: &[Violation]) -> bool {
     let stuck = report.ending == "quiescent" && !report.waiting.is_empty();
     stuck || violations.iter().any(|violation| violation.property == "ME2")
 }
 
 impl CampaignReport {
-    /// Adds one run, that of the next seed.
+    /// Adds the run of the next seed.
     pub(super) fn add(&mut self, run: RunFindings) {
         self.runs += 1;
         let [fewest, most] = self.processes;

@@ -1,4 +1,4 @@
-//! Campaigns in parts, stopped and gone on with, are as in one piece.
+//! Campaigns that run in shards, or that are stopped and resumed, give the same result as in one piece.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +50,7 @@ fn seeds_of_shards_follow_each_other() {
     let request = CampaignRequest { seed: 5, ..request("central", 10) };
     let seeds: Vec<u64> = (1..=4).flat_map(|number| request.seeds(shard(number, 4))).collect();
     assert_eq!(seeds, (5..15).collect::<Vec<u64>>());
-    // Of fewer seeds than shards, some have none.
+    // With fewer seeds than shards, some shards are empty.
     let few = CampaignRequest { seeds: 2, ..request };
     assert_eq!((1..=4).map(|number| few.seeds(shard(number, 4)).count()).sum::<usize>(), 2);
 }

@@ -1,5 +1,5 @@
-//! Faults that a mutual exclusion algorithm says it tolerates: links that lose, repeat and overtake, clocks that drift, and
-//! processes that come back.
+//! Faults that a mutual exclusion algorithm claims to tolerate: links that lose, duplicate and reorder messages, clocks
+//! that drift, and processes that recover.
 
 use quorate_core::mutex::voters;
 use quorate_core::{Assumption, Drift, ProcessSet, Profile, Span, Time};
@@ -10,8 +10,8 @@ use quorate_sim::notation::{DriftText, ProcessSelector, SpanText, When};
 use super::break_assumptions::FaultInjector;
 use super::generator::{Dice, UNIT, assumes};
 
-/// Adds what the algorithm does not exclude. Nothing is drawn for an algorithm that does not tolerate losses: its worlds are
-/// what they were.
+/// Adds faults that the algorithm's assumptions do not exclude. Nothing is drawn for an algorithm that does not tolerate
+/// losses, so that its scenarios do not change.
 pub(super) fn add_tolerated_faults(
     profile: &Profile,
     scenario: &mut Scenario,
@@ -48,10 +48,10 @@ pub(super) fn add_tolerated_faults(
     }
 }
 
-/// Most processes that crash come back with their memory, at once or much later, and some crash once more. A majority of the
-/// voters is up in the end.
+/// Most crashed processes recover with their memory, soon or much later, and some crash once more. A majority of the voters
+/// is up at the end.
 fn add_recoveries(scenario: &mut Scenario, voters: &ProcessSet, dice: &mut Dice) {
-    // Without multicasts nobody crashes in the middle of one.
+    // Without multicasts no process crashes in the middle of one.
     let mid = std::mem::take(&mut scenario.faults.crash_mid).into_iter();
     scenario
         .faults
@@ -77,7 +77,7 @@ fn add_recoveries(scenario: &mut Scenario, voters: &ProcessSet, dice: &mut Dice)
     }
 }
 
-/// A quick restart, or one that may outlast every lease.
+/// Time until a recovery: a quick restart, or one that may outlast every lease.
 fn downtime(dice: &mut Dice) -> u64 {
     let most = if dice.chance(0.5) { 5 } else { 400 };
     dice.between(1, most * UNIT)

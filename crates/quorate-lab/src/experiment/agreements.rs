@@ -1,4 +1,4 @@
-//! What the experiments with agreements share: a run, what came of it, and the command that repeats it.
+//! Shared parts of the experiments with agreements: a run, its result, and the command that repeats it.
 
 use quorate_core::Property;
 use quorate_sim::monitor::Status;
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::CannotRun;
 use quorate_run::run;
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     pub(super) agreed: bool,
     pub(super) valid: bool,
-    /// Nothing was violated.
+    /// Whether no property was violated.
     pub(super) kept: bool,
     pub(super) messages: u64,
     command: String,
@@ -38,7 +38,7 @@ fn holds(report: &Report, property: Property) -> bool {
     found.all(|found| found.status == Status::Holds)
 }
 
-/// The command that makes such a run alone.
+/// Command that repeats this run alone.
 fn command(scenario: &Scenario) -> String {
     let mut command = format!("quorate sim {} -n {}", scenario.algorithm, scenario.processes);
     let mut flag = |name: &str, value: &dyn std::fmt::Display| {
@@ -55,24 +55,24 @@ fn command(scenario: &Scenario) -> String {
     command
 }
 
-/// The share of runs that are such; none of no runs.
+/// Share of the runs that fulfil a condition; `None` if there are no runs.
 pub(super) fn share(runs: &[Measured], such: fn(&Measured) -> bool) -> Option<f64> {
     let count = runs.iter().filter(|run| such(run)).count();
     (!runs.is_empty()).then(|| count as f64 / runs.len() as f64)
 }
 
-/// The mean number of messages.
+/// Mean number of messages; `None` if there are no runs.
 pub(super) fn messages(runs: &[Measured]) -> Option<f64> {
     let sum: u64 = runs.iter().map(|run| run.messages).sum();
     (!runs.is_empty()).then(|| sum as f64 / runs.len() as f64)
 }
 
-/// The command of the first run in which something was violated.
+/// Command of the first run with a violation.
 pub(super) fn first_broken(runs: &[Measured]) -> Option<String> {
     runs.iter().find(|run| !run.kept).map(|run| run.command.clone())
 }
 
-/// A share in per cent, all of them only if it is all.
+/// A share in per cent, rounded down so that 100 means all.
 pub(super) fn per_cent(share: f64) -> String {
     match share {
         1.0 => "100".to_owned(),

@@ -1,4 +1,4 @@
-//! Why consensus in rounds takes one round more than there may be crashes.
+//! Why consensus in rounds takes one round more than the maximum number of crashes.
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_draw::chart::{Axis, Chart, Line};
@@ -27,16 +27,16 @@ const ALGORITHMS: [&str; 2] = ["sync-consensus", "sync-consensus-short"];
 const CRASHES_MOST: usize = 4;
 const ROUND: Span = Span::from_millis(1);
 
-/// Who crashes when.
+/// Choice of the processes that crash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Crashes {
-    /// In each round one that has told the least value only to the one who crashes in the next.
+    /// In each round a process crashes that has sent the least value only to the process that crashes next.
     Chain,
-    /// In each round one that knows the least value, if anybody does, after at most two sends.
+    /// In each round a process crashes that knows the least value, if a live one does, after at most two sends.
     Drawn,
 }
 
-/// So many processes and crashes.
+/// Parameters of a row: the numbers of processes and crashes.
 #[derive(Clone, Copy)]
 struct Field {
     algorithm: &'static str,
@@ -46,11 +46,11 @@ struct Field {
     formula: u64,
 }
 
-/// What came of all runs of a field.
+/// Results of all runs of a field.
 struct Row {
     field: Field,
     runs: usize,
-    /// What a run without crashes takes.
+    /// Number of messages of a run without crashes.
     healthy: u64,
     chain: Option<f64>,
     drawn: Option<f64>,
@@ -63,7 +63,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {
-            // Two have to be left who may disagree.
+            // Two processes must survive that may disagree.
             for n in doubling(4, request.up_to).into_iter().filter(|n| *n >= f + 2) {
                 let (cost, _) =
                     promised_cost(&Scenario { tolerates: Some(f), ..Scenario::new(algorithm, n) })?;
@@ -99,7 +99,7 @@ impl Field {
         let Self { algorithm, n, f, .. } = *self;
         let mut scenario = Scenario { tolerates: Some(f), ..Scenario::new(algorithm, n) };
         let Some((crashes, seed)) = cell else { return scenario };
-        // The same schedule with a round more and a round less.
+        // The schedule is the same with one round more and one round less.
         let mut random = Random::new(seed << 32 | (f as u64) << 16 | n as u64, Stream::Experiment);
         scenario.seed = seed;
         scenario.values = (0..n).map(|_| 1 + random.below(n as u64)).collect();
@@ -112,7 +112,8 @@ impl Field {
         for round in 0..f as u64 {
             left.remove(victim);
             let sends = match crashes {
-                // Those before it have crashed, and hear nothing of what it tells in ascending order.
+                // Messages are sent in ascending order, and the processes before it have crashed, so only one
+                // live process receives the value.
                 Crashes::Chain => round + 1,
                 Crashes::Drawn => random.below(3),
             };
@@ -128,7 +129,7 @@ impl Field {
     }
 }
 
-/// A crash in the multicast of that round, counted from zero, after so many sends.
+/// A crash in the multicast of this round, counted from zero, after this many sends.
 fn crash(process: ProcessId, round: u64, sends: u64) -> CrashMid {
     let at = Time((round * ROUND.0).saturating_sub(ROUND.0 / 2));
     CrashMid { process: ProcessSelector::Process(process), at: When::At(at), sends: sends as u32 }

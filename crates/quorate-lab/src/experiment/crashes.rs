@@ -1,4 +1,4 @@
-//! Who crashes when, drawn from a seed: the same for every algorithm and quorum system.
+//! Crashes drawn from a seed: the same for every algorithm and quorum system.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::fault::ProcessAt;
@@ -6,7 +6,7 @@ use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 
-/// How many processes crash.
+/// Number of processes that crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failures {
     None,
@@ -15,10 +15,10 @@ pub(super) enum Failures {
     Half,
 }
 
-/// Times are drawn from zero up to this for each request.
+/// Crash times are drawn from zero up to this duration, multiplied by the number of requests.
 const PER_REQUEST: Span = Span::from_millis(1);
 
-/// What a reader has to know of it.
+/// Note for the reader about the crashes.
 pub(super) const WINDOW: &str = "Who crashes and when is drawn for each load, number of failures, number of processes \
     and seed, and is the same for every quorum system and algorithm. Times are uniform over the first third of a run \
     without failures, which lasts three message delays for each request: with one requester, while its REQUESTs are \
@@ -45,15 +45,15 @@ impl Failures {
         }
     }
 
-    /// Who crashes when among n processes. With one requester, process 0, that one does not: nothing would be left
-    /// to measure.
+    /// Draws the processes that crash among n, and the times. With one requester, process 0, that one does not crash:
+    /// nothing would be left to measure.
     pub(super) fn draw(self, n: usize, requesters: Requesters, seed: u64) -> Vec<ProcessAt> {
         let (spared, requests) = match requesters {
             Requesters::One => (1, 1),
             Requesters::All | Requesters::First(_) => (0, n as u64),
         };
         let count = self.of(n);
-        // One generator for each number of failures and of processes: neither is the beginning of another.
+        // One random sequence for each number of failures and of processes, so that none is a prefix of another.
         let mut random =
             Random::new(seed << 32 | (count as u64) << 16 | n as u64, Stream::Experiment);
         let mut processes: Vec<ProcessId> = ProcessId::all(n).skip(spared).collect();

@@ -1,9 +1,8 @@
-//! How what was measured is written to the file of a part: such that it is read as it was, to the last bit, and what
-//! is no number as well.
+//! Lossless encoding of measured values in shard files: every bit of a number is restored, also if it is NaN or infinite.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A figure.
+/// Encodes a floating-point number.
 pub(super) mod figure {
     use super::*;
 
@@ -19,7 +18,7 @@ pub(super) mod figure {
     }
 }
 
-/// A figure, if there is one.
+/// Encodes an optional floating-point number.
 pub(super) mod optional_figure {
     use super::*;
 
@@ -37,7 +36,7 @@ pub(super) mod optional_figure {
     }
 }
 
-/// How many, and their mean.
+/// Encodes a count and a mean.
 pub(super) mod mean {
     use super::*;
 
@@ -55,7 +54,7 @@ pub(super) mod mean {
     }
 }
 
-/// Who, in order.
+/// Encodes an ordered list of processes.
 pub(super) mod processes {
     use super::*;
     use quorate_core::ProcessId;
@@ -75,7 +74,7 @@ pub(super) mod processes {
     }
 }
 
-/// A length of time.
+/// Encodes a length of time.
 pub(super) mod span {
     use super::*;
     use quorate_core::Span;

@@ -1,4 +1,4 @@
-//! What an experiment has found, for people and for programs.
+//! Findings of an experiment, for readers and for programs.
 
 use std::io::{self, Write};
 
@@ -6,31 +6,31 @@ use quorate_draw::chart::Chart;
 
 use super::Table;
 
-/// What an experiment has found.
+/// Findings of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// Everything, for programs.
+    /// All results in machine-readable form.
     pub table: Table,
-    /// What a person reads.
+    /// Tables for human readers.
     pub blocks: Vec<Block>,
-    /// What has to be known to read it.
+    /// Notes that are needed to read the tables.
     pub notes: Vec<String>,
-    /// The figures.
+    /// Charts of the results.
     pub charts: Vec<Chart>,
 }
 
-/// A table as a person reads it.
+/// A table for human readers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
-    /// What it shows.
+    /// Title of the table.
     pub title: String,
-    /// The columns; one whose heading begins with a blank has its figures at the right.
+    /// Headings of the columns. A column whose heading starts with a blank is right-aligned.
     pub head: Vec<&'static str>,
-    /// A cell for each column.
+    /// Rows with one cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The width that blocks keep to, and notes are broken at.
+/// Width at which notes are wrapped and which blocks should not exceed.
 const WIDTH: usize = 100;
 
 impl Findings {
@@ -45,7 +45,7 @@ impl Findings {
         writeln!(out)
     }
 
-    /// Writes a page in Markdown: what it is, the command that makes it again, the tables, and what has to be known.
+    /// Writes a page in Markdown: the title, the command that generates the page, the tables, and the notes.
     pub fn write_markdown(
         &self,
         summary: &str,
@@ -67,7 +67,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Writes what a person reads.
+    /// Writes the text for human readers.
     pub fn write_text(&self, mut out: impl Write) -> io::Result<()> {
         for block in &self.blocks {
             block.write(&mut out)?;
@@ -114,12 +114,12 @@ impl Block {
     }
 }
 
-/// Two digits are enough, and fewer where there are many before them.
+/// Formats a figure with two decimals, or with one if it is large.
 pub(super) fn figure(value: f64) -> String {
     if value.abs() >= 1_000.0 { format!("{value:.1}") } else { format!("{value:.2}") }
 }
 
-/// A note as a paragraph: its first word begins the line, the rest is indented below.
+/// Writes a note as a paragraph. Lines after the first one are indented.
 fn write_note(out: &mut impl Write, note: &str) -> io::Result<()> {
     let mut line = String::new();
     for word in note.split_whitespace() {

@@ -1,8 +1,7 @@
-//! Experiments: many runs, one table.
+//! Experiments: many runs, summarized in one table.
 //!
-//! An experiment is a flat list of independent cells, each a function of what it is and of its seed. They are
-//! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
-//! threads changes nothing.
+//! An experiment is a flat list of independent cells. Each cell is a function of its parameters and its seed. Cells run on
+//! all available threads (`sweep.rs`) and are collected in order, so that the number of threads changes nothing.
 
 mod agreements;
 mod byzantine;
@@ -39,7 +38,7 @@ use quorate_run::nearest;
 use serde::{Deserialize, Serialize};
 use sweep::{Scope, SweepError};
 
-/// Everything that can be asked for by name.
+/// All experiments that can be run by name.
 pub const EXPERIMENTS: &[Experiment] = &[
     mutex_cost::EXPERIMENT,
     mutex_faults::EXPERIMENT,
@@ -57,47 +56,47 @@ pub const EXPERIMENTS: &[Experiment] = &[
 /// A published table or figure, or a question of our own, as something to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// How many seeds it takes if nobody says.
+    /// Default number of seeds.
     pub seeds: u64,
-    /// The numbers of processes it goes up to, if it grows: the least, the usual and the most.
+    /// Minimum, default and maximum of the largest number of processes, if the experiment has several sizes.
     pub sizes: Option<Sizes>,
-    /// Where our own algorithm stops earlier than the published one, if nobody says.
+    /// Default size limit of our own algorithm, if it stops earlier than the published one.
     pub ours: Option<usize>,
     /// Whether it draws charts.
     pub draws: bool,
     run: fn(&Request<'_>) -> Result<Findings, SweepError>,
 }
 
-/// The bounds of `--up-to`.
+/// Default and limits of `--up-to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Below this there is nothing to see.
+    /// Minimum, below which nothing can be seen.
     pub least: usize,
-    /// If nobody says.
+    /// Default if the option is not given.
     pub usual: usize,
-    /// Beyond this nobody would wait for it.
+    /// Maximum, beyond which the experiment would take too long.
     pub most: usize,
 }
 
-/// What a user may choose.
+/// Options that a user may choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// How many seeds, counted from zero.
+    /// Number of seeds, counted from zero.
     pub seeds: Option<u64>,
-    /// The largest number of processes.
+    /// Largest number of processes.
     pub up_to: Option<usize>,
-    /// The same for our own algorithm, where it is compared with a published one.
+    /// Largest number of processes for our own algorithm, if it is compared with a published one.
     pub ours_up_to: Option<usize>,
-    /// How many threads; as many as there are cores if not said.
+    /// Number of threads; default: the number of cores.
     pub threads: Option<usize>,
 }
 
-/// What an experiment is given: the options with everything settled.
+/// Input of an experiment: the options with all defaults filled in.
 struct Request<'p> {
     seeds: u64,
     up_to: usize,
@@ -107,14 +106,14 @@ struct Request<'p> {
     scope: Scope,
 }
 
-/// More seeds than this are a mistake.
+/// Maximum number of seeds. A larger number is considered a mistake.
 const SEEDS_MOST: u64 = 100_000;
 
-/// More threads than this are a mistake.
+/// Maximum number of threads. A larger number is considered a mistake.
 const THREADS_MOST: usize = 1_024;
 
 impl Experiment {
-    /// The experiment of that name.
+    /// Finds the experiment with this name.
     pub fn by_name(name: &str) -> Result<&'static Self, CannotRun> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
             let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
@@ -127,7 +126,7 @@ impl Experiment {
         })
     }
 
-    /// Runs it.
+    /// Runs the whole experiment.
     pub fn run(
         &self,
         options: &Options,
@@ -142,7 +141,7 @@ impl Experiment {
         }
     }
 
-    /// The options with everything settled.
+    /// Checks the options and fills in the defaults.
     fn request<'p>(
         &self,
         options: &Options,
@@ -179,7 +178,7 @@ impl Experiment {
                 return Err(CannotRun::Option(problem));
             }
         };
-        // Zero asks for as many as there are cores.
+        // Zero means as many threads as there are cores.
         let threads = options.threads.map(as_u64);
         let threads = validated_option("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
         let (up_to, ours_up_to) = (up_to as usize, ours_up_to as usize);
@@ -188,7 +187,7 @@ impl Experiment {
     }
 }
 
-/// Doubling from the least up to the most.
+/// Sizes that double from the least up to the most.
 fn doubling(least: usize, most: usize) -> Vec<usize> {
     std::iter::successors(Some(least), |n| Some(n * 2)).take_while(|n| *n <= most).collect()
 }

@@ -1,27 +1,27 @@
-//! A figure that the literature promises, and how a measured one compares with it.
+//! A figure predicted by the literature, and its comparison with a measured one.
 
 use std::ops::RangeInclusive;
 
-/// A formula, and what it gives for n processes.
+/// A formula, and its value for n processes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Prediction {
     pub(super) formula: String,
     pub(super) value: PredictedValue,
 }
 
-/// What a formula gives.
+/// Value of a formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PredictedValue {
-    /// This for every entry, or for the entries that were made.
+    /// This value for every entry, or for the entries that were made.
     Exact(f64),
-    /// Something from the first to the second.
+    /// A value in this range.
     Between(f64, f64),
-    /// This on average, if requests come by chance; for those that came, by the same rule, the second.
+    /// Mean for random requests, and the value of the same rule for the requests that were drawn.
     Expected(f64, Option<f64>),
 }
 
 impl PredictedValue {
-    /// The least and the most.
+    /// Least and greatest value.
     pub(super) fn ends(self) -> (f64, f64) {
         match self {
             Self::Exact(value) | Self::Expected(value, _) => (value, value),
@@ -30,16 +30,16 @@ impl PredictedValue {
     }
 }
 
-/// How a measured figure compares with a promise.
+/// Result of comparing a measured figure with a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
-    /// It is the promised number.
+    /// The measured figure is the predicted number.
     Equal,
-    /// It is in the promised range.
+    /// The measured figure is in the predicted range.
     Within,
-    /// The promised mean is in the 95 % interval round the measured one.
+    /// The predicted mean is in the 95 % interval around the measured one.
     Agrees,
-    /// None of these.
+    /// None of these applies.
     Differs,
 }
 
@@ -53,7 +53,7 @@ impl Comparison {
         }
     }
 
-    /// In a column between the measured figure and the promised one.
+    /// Sign in the column between the measured and the predicted figure.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -65,17 +65,17 @@ impl Comparison {
 }
 
 impl Prediction {
-    /// Always this.
+    /// Prediction of an exact value.
     pub(super) fn exact(formula: &str, value: f64) -> Self {
         Self { formula: formula.to_owned(), value: PredictedValue::Exact(value) }
     }
 
-    /// This on average.
+    /// Prediction of a mean.
     pub(super) fn expected(formula: &str, value: f64) -> Self {
         Self { formula: formula.to_owned(), value: PredictedValue::Expected(value, None) }
     }
 
-    /// From the least to the most.
+    /// Prediction of a range.
     pub(super) fn between(formula: &str, least: f64, most: f64) -> Self {
         let value = if least == most {
             PredictedValue::Exact(least)
@@ -85,14 +85,14 @@ impl Prediction {
         Self { formula: formula.to_owned(), value }
     }
 
-    /// What this range says, which is its own formula.
+    /// Prediction of a range, with the range itself as its formula.
     pub(super) fn of_range(range: &RangeInclusive<u64>) -> Self {
         let (least, most) = (*range.start(), *range.end());
         let formula = if least == most { format!("{least}") } else { format!("{least} to {most}") };
         Self::between(&formula, least as f64, most as f64)
     }
 
-    /// Compares it with a measured mean and half of its 95 % interval over the seeds.
+    /// Compares the prediction with a measured mean and half the width of its 95 % interval over the seeds.
     pub(super) fn compare(&self, measured: f64, half_width: Option<f64>) -> Comparison {
         let slack = slack(measured);
         let (least, most) = self.value.ends();
@@ -107,13 +107,13 @@ impl Prediction {
         }
     }
 
-    /// Whether the measured figure is what the rule gives for the requests that came.
+    /// Whether the measured figure is the value of the rule for the requests that were drawn.
     pub(super) fn matches_drawn_requests(&self, measured: f64) -> bool {
         matches!(self.value, PredictedValue::Expected(_, Some(drawn)) if (drawn - measured).abs() <= slack(measured))
     }
 }
 
-/// Means are sums of integers divided once: what is equal differs by rounding at most.
+/// Rounding tolerance. Means are sums of integers divided once, so equal values differ at most by rounding.
 fn slack(measured: f64) -> f64 {
     1e-9 * measured.abs().max(1.0)
 }

@@ -1,4 +1,4 @@
-//! What an entry costs a quorum mutex while processes crash.
+//! Cost of an entry to a quorum mutex while processes crash.
 
 use quorate_core::Property;
 use quorate_sim::monitor::Status;
@@ -13,7 +13,7 @@ use super::exact;
 use crate::CannotRun;
 use quorate_run::run;
 
-/// A quorum mutex under a load and failures; only the seed is missing.
+/// A quorum mutex with a load and failures; only the seed is missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuorumMutexConfig {
     pub(super) algorithm: &'static str,
@@ -24,23 +24,24 @@ pub(super) struct QuorumMutexConfig {
     pub(super) no_cancel: bool,
 }
 
-/// What came of one run.
+/// Result of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// Somebody was told that no quorum is left.
+    /// Whether a process learnt that it has no quorum left.
     pub(super) no_quorum: bool,
-    /// A live process waits for ever.
+    /// Whether a live process waits forever.
     pub(super) hung: bool,
-    /// Two were inside at once.
+    /// Whether two processes were inside at the same time.
     pub(super) two_inside: bool,
     pub(super) entries: u64,
-    /// Messages per entry, those to oneself included and acknowledgements not.
+    /// Messages per entry, including those to oneself and without acknowledgements.
     #[serde(with = "exact::figure")]
     pub(super) messages: f64,
-    /// The deviation as the monograph reckons it: by process from the messages per entry, over the entries.
+    /// Deviation as the monograph computes it: of each process's messages from the messages per
+    /// entry, divided by the entries.
     #[serde(with = "exact::figure")]
     pub(super) sigma: f64,
-    /// The deviation of what processes sent, by process from their mean.
+    /// Standard deviation of the number of messages that processes sent.
     #[serde(with = "exact::figure")]
     pub(super) plain_sigma: f64,
     /// Acknowledgements of crashes per entry.
@@ -49,13 +50,13 @@ pub(super) struct Measured {
     /// CANCEL messages per entry.
     #[serde(with = "exact::figure")]
     pub(super) cancels: f64,
-    /// From exit to the next entry with somebody waiting, in message delays; not a number if nobody ever waited.
+    /// Delay from exit to the next entry while a process waits, in message delays; NaN if no process ever waited.
     #[serde(with = "exact::figure")]
     pub(super) hand_over: f64,
 }
 
 impl QuorumMutexConfig {
-    /// The run of this seed. Everyone asks at the start; messages and a stay take one millisecond each.
+    /// Scenario of a seed. All requests are made at the start. A message and a stay inside take one millisecond each.
     pub(super) fn scenario(&self, seed: u64) -> Scenario {
         let mut scenario = Scenario::new(self.algorithm, self.n);
         scenario.seed = seed;
@@ -71,7 +72,7 @@ impl QuorumMutexConfig {
         Ok(Measured::of(&run(&self.scenario(seed), conditions, None)?.report))
     }
 
-    /// Far beyond what any run takes that comes to an end: each crash may make everyone tell everyone.
+    /// Maximum number of events, far beyond any run that terminates: each crash may make every process notify every other.
     fn events_most(&self) -> u64 {
         let n = self.n as u64;
         1_000_000 + 100 * n * n * n
@@ -104,13 +105,13 @@ impl Measured {
         }
     }
 
-    /// Whether everyone entered who lived to do so: only then can its cost be compared.
+    /// Whether every surviving requester entered. Only then can the cost be compared.
     pub(super) fn is_complete(&self) -> bool {
         !self.no_quorum && !self.hung && self.entries > 0
     }
 }
 
-/// The mean of a figure over the runs that can be compared, if there are any.
+/// Statistics of a figure over the complete runs, if there are any.
 pub(super) fn statistics_over(
     runs: &[Measured],
     figure: fn(&Measured) -> f64,
@@ -118,7 +119,7 @@ pub(super) fn statistics_over(
     Statistics::of(runs.iter().filter(|run| run.is_complete()).map(figure))
 }
 
-/// How many runs are such.
+/// Number of runs that fulfil a condition.
 pub(super) fn count(runs: &[Measured], such: fn(&Measured) -> bool) -> u64 {
     runs.iter().filter(|run| such(run)).count() as u64
 }

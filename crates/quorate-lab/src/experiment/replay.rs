@@ -1,8 +1,8 @@
-//! The command line that runs one run of an experiment alone.
+//! Command line that repeats one run of an experiment alone.
 
 use quorate_sim::Scenario;
 
-/// The command. It says what experiments vary, and nothing else.
+/// Returns the command. It contains only the parameters that experiments vary.
 pub(super) fn command(scenario: &Scenario) -> String {
     let mut command = format!(
         "quorate sim {} -n {} --requesters {} --repeat {} --spread {} --think {} --section {} --delay {} --seed {}",

@@ -1,4 +1,4 @@
-//! What is compared: every sound mutual exclusion algorithm, over each quorum system or tree it can work over.
+//! Series to compare: every correct mutual exclusion algorithm, with each quorum system or tree that it supports.
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, AlgorithmQuery, PROFILES};
@@ -6,26 +6,26 @@ use quorate_core::{Assumption, Layer, SpanningTree};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
 
-/// An algorithm over something, and the facts that decide which questions make sense for it.
+/// An algorithm in one variant, and the facts that decide which questions make sense for it.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) algorithm: &'static str,
-    /// The quorum system or tree, or that permissions are handed over, if there is a choice.
+    /// Quorum system or tree, or `hand-over` if permissions are handed over; `None` if there is no choice.
     pub(super) over: Option<&'static str>,
-    /// The place of the algorithm among those compared.
+    /// Index of the algorithm among those compared.
     pub(super) group: usize,
-    /// The place of the quorum system or tree among those of the algorithm.
+    /// Index of the variant among those of the algorithm.
     pub(super) variant: usize,
-    /// Whether one process serves the others.
+    /// Whether one process is the server of the others.
     pub(super) has_server: bool,
-    /// The kind of message that is the token, if there is one.
+    /// Kind of the token message, if the algorithm has a token.
     pub(super) token: Option<&'static str>,
-    /// Whether it votes.
+    /// Whether the algorithm collects votes of a quorum.
     pub(super) votes: bool,
     along_a_tree: bool,
 }
 
-/// What a server can be made to do.
+/// Variant of a server in which permissions are handed over.
 const HAND_OVER: &str = "hand-over";
 
 const TREES: [(&str, SpanningTree); 3] = [
@@ -35,7 +35,7 @@ const TREES: [(&str, SpanningTree); 3] = [
 ];
 
 impl Series {
-    /// All there are, in the order of the catalogue.
+    /// All series, in the order of the catalogue.
     pub(super) fn all() -> Vec<Self> {
         let sound = |profile: &&quorate_core::Profile| {
             profile.layer == Layer::Mutex && profile.specimen.is_none()
@@ -47,7 +47,7 @@ impl Series {
             .collect()
     }
 
-    /// As it is called where there is one word for it: `maekawa plane`.
+    /// Label in one phrase, such as `maekawa plane`.
     pub(super) fn label(&self) -> String {
         match self.over {
             None => self.algorithm.to_owned(),
@@ -55,7 +55,7 @@ impl Series {
         }
     }
 
-    /// The default run with n processes.
+    /// Default scenario with n processes.
     pub(super) fn scenario(&self, n: usize) -> Scenario {
         let mut scenario = Scenario::new(self.algorithm, n);
         if self.along_a_tree {

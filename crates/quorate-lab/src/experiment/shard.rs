@@ -1,4 +1,4 @@
-//! A part of an experiment: every so manieth of its runs.
+//! A shard of an experiment: every k-th of its runs, for k shards.
 
 use std::cell::RefCell;
 
@@ -10,20 +10,20 @@ use super::{Experiment, ExperimentProgress, Findings, Options};
 use crate::CannotRun;
 use crate::shard::Shard;
 
-/// What came of some of the runs of an experiment.
+/// Results of some of the runs of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentShard {
-    /// The experiment's name.
+    /// Name of the experiment.
     pub name: String,
-    /// What was asked for.
+    /// Options of the whole experiment.
     pub options: Options,
-    /// What was measured, sweep by sweep.
+    /// Measured values, by sweep.
     sweeps: Vec<Vec<Value>>,
 }
 
 impl Experiment {
-    /// Runs a part of it.
+    /// Runs one shard of the experiment.
     pub fn run_shard(
         &self,
         options: &Options,
@@ -36,19 +36,19 @@ impl Experiment {
             Ok(_) | Err(SweepError::Partial) => {}
         }
         let Scope::Shard(_, kept) = request.scope else { return Err(impossible()) };
-        // How many threads there were is nobody's business.
+        // The number of threads does not affect the results, so it is not stored.
         let options = Options { threads: None, ..*options };
         Ok(ExperimentShard { name: self.name.to_owned(), options, sweeps: kept.into_inner() })
     }
 }
 
 impl ExperimentShard {
-    /// Whether both are of the same work.
+    /// Whether both are shards of the same experiment with the same options.
     pub fn is_of(&self, other: &Self) -> bool {
         self.name == other.name && self.options == other.options
     }
 
-    /// What all parts together have found, given in order: exactly what the experiment finds by itself.
+    /// Merges all shards, given in order. The findings equal those of the whole experiment.
     pub fn merge(parts: Vec<Self>) -> Result<(&'static Experiment, Findings), CannotRun> {
         let Some(first) = parts.first() else { return Err(impossible()) };
         let (experiment, options) = (Experiment::by_name(&first.name)?, first.options);

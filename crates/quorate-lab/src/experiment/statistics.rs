@@ -1,20 +1,20 @@
-//! What several independent runs say about a figure.
+//! Statistics of a figure over several independent runs.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A sample of independent figures in a nutshell.
+/// Summary of a sample of independent figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
-    /// How many there are.
+    /// Number of figures in the sample.
     pub count: u64,
-    /// Their mean.
+    /// Mean of the sample.
     pub mean: f64,
-    /// Their sample deviation (n - 1); none for a single one.
+    /// Sample standard deviation (n - 1); `None` for a single figure.
     pub deviation: Option<f64>,
 }
 
 impl Statistics {
-    /// Of these figures, if there are any.
+    /// Summarizes these figures; `None` if there are none.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         // Welford's method: one pass, and no difference of large squares.
         let (mut count, mut mean, mut squares) = (0u64, 0.0, 0.0);
@@ -28,7 +28,7 @@ impl Statistics {
         (count > 0).then_some(Self { count, mean, deviation })
     }
 
-    /// Half the width of the 95 % interval round the mean, by Student's t; none for a single figure.
+    /// Half the width of the 95 % confidence interval around the mean, by Student's t; `None` for a single figure.
     pub fn half_width(&self) -> Option<f64> {
         let freedom = self.count.checked_sub(1)? as f64;
         let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975);

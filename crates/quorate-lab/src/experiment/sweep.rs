@@ -1,4 +1,5 @@
-//! Runs the cells of an experiment in parallel: all of them, those of a part, or none because parts have run them.
+//! Runs the cells of an experiment in parallel: all cells, those of one shard, or none because
+//! shards have already run them.
 
 use std::cell::RefCell;
 
@@ -11,45 +12,45 @@ use super::Request;
 use crate::CannotRun;
 use crate::shard::Shard;
 
-/// Somebody who wants to know how far an experiment is.
+/// Observer of the progress of an experiment.
 pub trait ExperimentProgress: Sync {
-    /// There are so many cells.
+    /// Called at the start of a sweep with the number of cells.
     fn begin(&self, cells: usize);
 
-    /// One more is done, on any thread.
+    /// Called after each cell, from any thread.
     fn step(&self);
 
-    /// All are done.
+    /// Called at the end of a sweep.
     fn end(&self);
 
-    /// Whether anybody still waits for it; if not, the cells that are left are not run.
+    /// Whether the result is still wanted. If not, the remaining cells are not run.
     fn should_continue(&self) -> bool {
         true
     }
 }
 
-/// Nobody.
+/// Ignores all progress reports.
 impl ExperimentProgress for () {
     fn begin(&self, _: usize) {}
     fn step(&self) {}
     fn end(&self) {}
 }
 
-/// Which cells are run.
+/// Cells that a sweep runs.
 pub(super) enum Scope {
-    /// All of them.
+    /// All cells of the experiment.
     Whole,
-    /// Every so manieth, whose answers are kept sweep by sweep.
+    /// Every k-th cell, for k shards. The answers are collected by sweep.
     Shard(Shard, RefCell<Vec<Vec<Value>>>),
-    /// None: here are the answers, part by part and sweep by sweep, and how many sweeps have been asked for.
+    /// No cell. The answers are given by shard and by sweep, together with the number of sweeps made so far.
     Merged(Vec<Vec<Vec<Value>>>, RefCell<usize>),
 }
 
-/// Why there are no findings.
+/// Reason why there are no findings.
 pub(super) enum SweepError {
-    /// It cannot be run.
+    /// The experiment cannot be run.
     Failed(CannotRun),
-    /// Only a part of it was run.
+    /// Only a shard was run.
     Partial,
 }
 
@@ -59,7 +60,7 @@ impl From<CannotRun> for SweepError {
     }
 }
 
-/// The answers of two sweeps, both of which have been made.
+/// Answers of two sweeps, after both have been made.
 pub(super) fn both<A, B>(
     a: Result<A, SweepError>,
     b: Result<B, SweepError>,
@@ -73,7 +74,7 @@ pub(super) fn both<A, B>(
     }
 }
 
-/// What came of each cell, in the order of the cells. If some cannot be run, the first of them is told of.
+/// Answers of all cells, in the order of the cells. If some cells fail, returns the error of the first one.
 pub(super) fn sweep<Cell: Sync, Answer: Send + Serialize + DeserializeOwned>(
     request: &Request<'_>,
     cells: &[Cell],
@@ -120,7 +121,7 @@ fn run_all<Cell: Sync, Answer: Send>(
     answers.into_iter().collect()
 }
 
-/// The answers of one sweep, dealt out to parts one by one.
+/// Answers of one sweep, whose cells were distributed to the shards in turn.
 fn gathered<Answer: DeserializeOwned>(
     parts: &[Vec<Vec<Value>>],
     sweep: usize,

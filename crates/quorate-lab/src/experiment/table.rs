@@ -1,33 +1,33 @@
-//! A table of results, from which CSV and JSON come.
+//! A table of results, which is written as CSV and JSON.
 
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A table: each row has a value for each column.
+/// A table in which each row has a value for each column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     columns: Vec<&'static str>,
     rows: Vec<Vec<Value>>,
 }
 
-/// A value of a table.
+/// A value in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// There is none.
+    /// There is no value.
     Missing,
-    /// Yes or no.
+    /// A yes or no.
     Flag(bool),
-    /// A count.
+    /// A non-negative whole number.
     Count(u64),
-    /// A measured figure.
+    /// A measured or computed figure.
     Number(f64),
-    /// Words.
+    /// Any text, such as a name.
     Text(String),
 }
 
 impl Table {
-    /// A table of these rows, each of which names its columns; all name the same, in the same order.
+    /// Creates a table of these rows. Each row names its columns, and all rows name the same ones in the same order.
     pub fn new(rows: impl IntoIterator<Item = Vec<(&'static str, Value)>>) -> Self {
         let mut table = Self::default();
         for row in rows {
@@ -42,12 +42,12 @@ impl Table {
         table
     }
 
-    /// The rows, as the columns' names and values.
+    /// The rows, with the names of the columns.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|values| Row { columns: &self.columns, values })
     }
 
-    /// Writes it as comma-separated values, the names of the columns first.
+    /// Writes the table as comma-separated values, with the names of the columns first.
     pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(&self.columns)?;
@@ -96,7 +96,7 @@ impl Serialize for Value {
 }
 
 impl Value {
-    /// For a file: the shortest digits that read back as the same number, nothing for nothing.
+    /// Text for a file: the shortest digits that parse to the same number, and an empty string for a missing value.
     fn plain(&self) -> String {
         match self {
             Self::Missing => String::new(),
@@ -126,7 +126,7 @@ impl From<usize> for Value {
     }
 }
 
-/// What is no finite number is missing: JSON has no word for it.
+/// A number that is not finite becomes a missing value, because JSON cannot represent it.
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         if number.is_finite() { Self::Number(number) } else { Self::Missing }

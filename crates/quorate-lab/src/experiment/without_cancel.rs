@@ -1,5 +1,5 @@
-//! The question that the monograph leaves open: what if a vote that is no longer needed were kept until leaving, so
-//! that there were no CANCEL?
+//! The question that the monograph leaves open: what if a vote that is no longer needed were kept until the holder leaves,
+//! so that there were no CANCEL?
 
 use quorate_sim::scenario::Requesters;
 
@@ -19,21 +19,21 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The systems whose quorums lose live members when others crash.
+/// Quorum systems whose quorums lose live members when other processes crash.
 const GENERATORS: [&str; 2] = ["grid", "vcube"];
 
-/// The same schedules with and without CANCEL.
+/// Results of the same schedules with and without CANCEL.
 struct Row {
     config: QuorumMutexConfig,
     with: Side,
     without: Side,
-    /// Without less with, schedule by schedule.
+    /// Messages without CANCEL minus messages with it, schedule by schedule.
     difference: Option<Statistics>,
     cancels: Option<f64>,
     runs: usize,
 }
 
-/// What one of the two costs.
+/// Costs of one of the two variants.
 struct Side {
     messages: Option<Statistics>,
     hand_over: Option<f64>,
@@ -87,12 +87,12 @@ impl Row {
         }
     }
 
-    /// What is saved or added, as a share of what it costs with CANCEL.
+    /// Messages saved or added without CANCEL, as a share of the messages with it.
     fn share(&self) -> Option<f64> {
         Some(self.difference?.mean / self.with.messages?.mean)
     }
 
-    /// Without CANCEL: fewer messages, more, or no difference that the interval could tell.
+    /// Effect of omitting CANCEL: fewer messages, more, or no difference that the interval can show.
     fn effect(&self) -> Option<&'static str> {
         let difference = self.difference?;
         Some(match difference.half_width()? {
@@ -200,7 +200,7 @@ fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     ]
 }
 
-/// What it shows, in a paragraph.
+/// The main result in one paragraph.
 fn finding(rows: &[Row]) -> String {
     let count = |effect| rows.iter().filter(|row| row.effect() == Some(effect)).count();
     let shares = |generator: &str, requesters: Requesters| {

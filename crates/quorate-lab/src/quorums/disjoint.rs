@@ -1,4 +1,4 @@
-//! Two quorums that do not meet, as evidence.
+//! Two disjoint quorums, as evidence.
 
 use quorate_core::{ProcessId, ProcessSet};
 use serde::Serialize;
@@ -8,26 +8,26 @@ use super::numbers;
 /// Two quorums without a common member, the one with fewer failures first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DisjointQuorums {
-    /// The one.
+    /// Quorum whose view has fewer failures.
     pub first: ViewQuorumReport,
-    /// The other.
+    /// Quorum whose view has at least as many failures.
     pub second: ViewQuorumReport,
-    /// Members of the first that have not failed in the second's view: whom a holder of the first still has.
+    /// Members of the first quorum that have not failed in the second view. A holder of the first quorum still has them.
     pub left_of_first: Vec<u32>,
 }
 
-/// A quorum, and who took it when.
+/// A quorum, its owner, and the view in which it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ViewQuorumReport {
-    /// Whose it is.
+    /// Process that took the quorum.
     pub process: u32,
-    /// Who had failed, as far as that process knew.
+    /// Processes that had failed, as far as that process knew.
     pub failed: Vec<u32>,
-    /// The quorum.
+    /// Members of the quorum.
     pub members: Vec<u32>,
 }
 
-/// A quorum that was taken.
+/// A quorum taken in some view.
 #[derive(Clone, Debug)]
 pub(super) struct ViewQuorum {
     pub(super) process: ProcessId,

@@ -12,7 +12,7 @@ type Mask = u32;
 /// The quorums of every process under every view.
 pub(super) struct EveryView {
     pub(super) n: usize,
-    /// At view * n + process; empty where there is no quorum.
+    /// Indexed by view * n + process; 0 where there is no quorum.
     quorums: Vec<Mask>,
 }
 
@@ -36,14 +36,14 @@ impl EveryView {
         0..1 << self.n
     }
 
-    /// The quorums of a view by process, empty where there is none.
+    /// Quorums of a view by process; 0 where there is none.
     pub(super) fn quorums(&self, view: Mask) -> &[Mask] {
         &self.quorums[view as usize * self.n..][..self.n]
     }
 
     pub(super) fn intersections(&self) -> Intersections {
         let disjoint_across = self.disjoint_across();
-        // If all quorums meet, so do those of the living.
+        // If all quorums intersect, so do those of live processes.
         let (disjoint_of_live, disjoint_after_crashes) = match &disjoint_across {
             Some(_) => (self.disjoint_of_live(), self.disjoint_after_crashes()),
             None => (None, None),
@@ -57,7 +57,7 @@ impl EveryView {
         }
     }
 
-    /// Two quorums of the same view that do not meet, with as few failures as possible.
+    /// Two quorums of the same view that do not intersect, with as few failures as possible.
     fn disjoint_within(&self) -> Option<DisjointQuorums> {
         let pair = |view: Mask| {
             let quorums = self.quorums(view);
@@ -73,7 +73,7 @@ impl EveryView {
         ))
     }
 
-    /// Two quorums of any two views that do not meet, with as few failures in both views together as possible.
+    /// Two quorums of any two views that do not intersect, with as few failures in both views together as possible.
     fn disjoint_across(&self) -> Option<DisjointQuorums> {
         let all: Vec<QuorumIndex> = self
             .views()
@@ -96,7 +96,7 @@ impl EveryView {
         disjoint.min_by_key(|(failures, _)| *failures).map(|(_, pair)| self.disjoint_pair(pair))
     }
 
-    /// A quorum taken when nobody had failed and one taken later, both processes being alive still.
+    /// A quorum taken before any failure and another taken later, of two processes that are still alive.
     fn disjoint_after_crashes(&self) -> Option<DisjointQuorums> {
         let before = self.quorums(0);
         let pair = |view: Mask| {
@@ -120,10 +120,10 @@ impl EveryView {
         )
     }
 
-    /// One quorum of each family that do not meet, with the fewest failures in the views of both, and how many.
+    /// Two disjoint quorums, one of each family, with the fewest failures in both views together, and that number.
     ///
-    /// Not pair by pair: for each set of processes the cheapest quorum of the second family inside it is
-    /// worked out, smaller sets first; a quorum of the first is then looked up by whom it leaves.
+    /// It does not compare pair by pair. For each set of processes it computes the cheapest quorum of the second family
+    /// inside that set, smaller sets first. A quorum of the first family is then looked up by its complement.
     fn closest_disjoint(
         &self,
         first: &[QuorumIndex],
@@ -169,7 +169,7 @@ impl EveryView {
     }
 }
 
-/// Where a quorum was found.
+/// View and process of a quorum.
 #[derive(Clone, Copy)]
 struct QuorumIndex {
     view: Mask,
@@ -177,7 +177,7 @@ struct QuorumIndex {
 }
 
 impl QuorumIndex {
-    /// As one number, by which fewer failures come first.
+    /// Packs the index into one number, in which fewer failures sort first.
     fn packed(self) -> u32 {
         self.view.count_ones() << 20 | (self.process as u32) << 16 | self.view
     }

@@ -1,14 +1,14 @@
-//! What a quorum system is worth: its quorums under a view, whether they meet, and what they survive.
+//! Analysis of a quorum system: its quorums under a view, whether they intersect, and the failures that they survive.
 //!
-//! A *view* is a set of processes believed to have failed. Four things are kept apart:
+//! A *view* is a set of processes believed to have failed. Four questions are kept apart:
 //!
-//! - of the given view (`view.rs`): sizes, degrees, load, minimality, Maekawa's four conditions;
-//! - within a view: do any two quorums of the same view meet, for every view there is;
-//! - across views: does every quorum of every view meet every quorum of every other view. A quorum never has a
-//!   member that its own view calls failed, so where two quorums meet, they meet in a process alive in both views;
+//! - the given view (`view.rs`): sizes, degrees, load, minimality, Maekawa's four conditions;
+//! - within a view: do any two quorums of the same view intersect, for every possible view;
+//! - across views: does every quorum of every view intersect every quorum of every other view. A quorum never has a member
+//!   that its own view considers failed. So where two quorums intersect, they do so in a process alive in both views;
 //! - survival: how many failures, whichever they are, leave every live process a quorum.
 //!
-//! With few processes all views are gone through (`every_view.rs`), with more some are drawn (`sample.rs`).
+//! With few processes all views are enumerated (`every_view.rs`), with more they are sampled (`sample.rs`).
 
 mod disjoint;
 mod every_view;
@@ -27,73 +27,73 @@ pub use view::{Degrees, Maekawa, Nested, OwnQuorum, Sizes};
 use every_view::EveryView;
 use view::Survey;
 
-/// More processes than this are not analysed.
+/// Maximum number of processes that can be analysed.
 pub const ANALYSED_MOST: usize = 1 << 16;
 
-/// All quorums are listed up to this many processes; of more, a few spread evenly.
+/// Maximum number of processes for which all quorums are listed. With more, a few are, spread evenly.
 pub const LISTED_MOST: usize = 1 << 10;
 
-/// All 2^n views are gone through up to this many processes.
+/// Maximum number of processes for which all 2^n views are enumerated.
 pub const EVERY_VIEW_MOST: usize = 16;
 
-/// What is known of a quorum system: the JSON that `quorum` prints.
+/// Analysis of a quorum system: the JSON that `quorum` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QuorumReport {
-    /// The system's name.
+    /// Name of the system.
     pub system: &'static str,
-    /// How many processes it is over.
+    /// Number of processes in the system.
     pub processes: usize,
-    /// The given view: who is believed to have failed.
+    /// The given view: the processes believed to have failed.
     pub failed: Vec<u32>,
     /// Each process's quorum under that view.
     pub quorums: Vec<OwnQuorum>,
-    /// How many processes are not in that list, because there are too many.
+    /// Number of processes that are not in that list because there are too many.
     pub quorums_left_out: usize,
-    /// How many quorums were built to say what follows of the given view; all there are, or some.
+    /// Number of quorums built for the following figures of the given view: all quorums, or some.
     pub quorums_built: usize,
     /// Live processes that were found to have no quorum.
     pub without_quorum: Vec<u32>,
-    /// The smallest and the largest quorum.
+    /// Sizes of the smallest and the largest quorum.
     pub size: Sizes,
-    /// In how many quorums the live processes are.
+    /// Numbers of quorums that the live processes are in.
     pub degree: Degrees,
-    /// The share of the busiest process if everyone uses its own quorum equally often.
+    /// Share of the busiest process if all processes use their own quorums equally often.
     pub load: Option<f64>,
-    /// Who that is.
+    /// Process with the greatest share.
     pub busiest: Option<u32>,
     /// Whether no quorum of the given view contains a different one.
     pub minimal: bool,
-    /// If not, an example.
+    /// Example of nested quorums, if there is one.
     pub nested: Option<Nested>,
     /// Maekawa's four conditions under the given view.
     pub maekawa: Maekawa,
-    /// Whether any two quorums of the same view meet.
+    /// Whether any two quorums of the same view intersect.
     pub meets_within_view: bool,
-    /// Whether any two quorums of any two views meet.
+    /// Whether any two quorums of any two views intersect.
     pub meets_across_views: bool,
-    /// The same for two different processes, neither of which has failed in either view: what a perfect failure
-    /// detector lets happen.
+    /// The same for two different processes, neither of which has failed in either view. A perfect
+    /// failure detector allows this case.
     pub meets_across_views_of_live: bool,
-    /// Whether these answers come from all views, and not from some that were drawn.
+    /// Whether these answers come from all views and not from a sample.
     pub exhaustive: bool,
-    /// How many views were looked at.
+    /// Number of views examined.
     pub views: u64,
-    /// Two quorums of one view that do not meet.
+    /// Two quorums of one view that do not intersect.
     #[serde(rename = "apart_within_view")]
     pub disjoint_within_view: Option<DisjointQuorums>,
-    /// Two quorums of different views that do not meet, taken by live processes if there are such.
+    /// Two quorums of different views that do not intersect, taken by live processes if there are such.
     #[serde(rename = "apart_across_views")]
     pub disjoint_across_views: Option<DisjointQuorums>,
-    /// Two such quorums of live processes, the first taken when nobody had failed: its holder does nothing wrong,
-    /// and others crash.
+    /// Two such quorums of live processes, the first taken when no process had failed. Its holder does
+    /// nothing wrong, and others crash.
     #[serde(rename = "apart_after_crashes")]
     pub disjoint_after_crashes: Option<DisjointQuorums>,
-    /// What it survives.
+    /// Failures that the system survives.
     pub survives: Survival,
 }
 
-/// Analyses a system under the view that `failed` have failed. What is too much to go through is drawn from the
-/// seed; among quorums that are too many to be listed, that of `shown` is.
+/// Analyses a system under the view that `failed` have failed. Views that are too many to enumerate are sampled with the
+/// seed. If not all quorums can be listed, the one of `shown` is.
 pub fn analyse(
     system: &impl QuorumSystem,
     failed: &ProcessSet,
@@ -139,7 +139,7 @@ pub fn analyse(
     }
 }
 
-/// What was found about quorums that should meet.
+/// Findings about quorums that should intersect.
 struct Intersections {
     views: u64,
     disjoint_within: Option<DisjointQuorums>,

@@ -1,4 +1,4 @@
-//! Views drawn by lot, where there are too many to go through.
+//! Random sample of views, where there are too many to enumerate.
 
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
@@ -7,10 +7,10 @@ use quorate_sim::random::{Random, Stream};
 use super::Intersections;
 use super::disjoint::{DisjointQuorums, ViewQuorum};
 
-/// A view of n processes costs about n steps; this many steps are taken.
+/// Maximum number of steps. A view of n processes takes about n steps.
 const STEPS_MOST: usize = 1 << 24;
 
-/// Draws views of a system.
+/// Draws random views of a system.
 pub(super) struct ViewSampler<'a, S> {
     pub(super) system: &'a S,
     random: Random,
@@ -23,12 +23,12 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
         Self { system, random: Random::new(seed, Stream::Faults), order }
     }
 
-    /// How many views are worth their time.
+    /// Number of rounds that the limit of steps allows.
     pub(super) fn rounds(&self) -> usize {
         (STEPS_MOST / self.order.len()).clamp(64, 20_000)
     }
 
-    /// Draws the processes that fail, in the order in which they do. The live come after them.
+    /// Draws the processes that fail, in the order of their failures. The live processes follow after them.
     fn fail(&mut self, failures: usize) -> &[ProcessId] {
         let n = self.order.len();
         for place in 0..failures {
@@ -47,8 +47,8 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
         Some(ViewQuorum { process, failed: failed.clone(), members })
     }
 
-    /// Each round crashes a random number of processes one after the other. Two of the living take a quorum, one
-    /// of them early, half of the times before any crash, and one when all have crashed; then both at the end.
+    /// Each round crashes a random number of processes one after the other. Two live processes take a quorum: one early, in
+    /// half of the rounds before any crash, and the other after all crashes. Then both take one at the end.
     pub(super) fn intersections(&mut self) -> Intersections {
         let n = self.order.len();
         let rounds = self.rounds();
@@ -60,7 +60,7 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
             disjoint_after_crashes: None,
         };
         for round in 0..rounds {
-            // It is the last few who miss each other: they get their share of the rounds.
+            // Disjoint quorums occur mostly among the last few live processes, so such views get their share of the rounds.
             let failures = match round % 4 {
                 0 | 1 => self.below(n - 1),
                 2 => n - (2 << self.below(n.ilog2() as usize)),
@@ -94,7 +94,7 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
         intersections
     }
 
-    /// Whether a live process still has a quorum after so many random failures.
+    /// Whether a random live process still has a quorum after this many random failures.
     pub(super) fn survives(&mut self, failures: usize) -> bool {
         let place = failures + self.below(self.order.len() - failures);
         let order = self.fail(failures);
@@ -103,7 +103,7 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
     }
 }
 
-/// The evidence with fewer failures: what was known, or these two if they do not meet.
+/// The evidence with fewer failures: the known pair, or these two quorums if they are disjoint.
 fn fewer(
     known: Option<DisjointQuorums>,
     a: Option<ViewQuorum>,

@@ -1,4 +1,4 @@
-//! How many failures leave a quorum, and which do not.
+//! Number of failures that leave a quorum, and failures that do not.
 
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
@@ -8,38 +8,38 @@ use super::every_view::{EveryView, set};
 use super::numbers;
 use super::sample::ViewSampler;
 
-/// What a system survives: somebody is alive, and every live process has a quorum.
+/// Failures that a system survives: a process is alive, and every live process has a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Survival {
-    /// The largest number of failures that it survives whichever they are; at most that many if not exact.
+    /// Largest number of failures that it survives, whichever they are; an upper bound if not exact.
     pub every: usize,
-    /// The same if it is enough that some live process has a quorum; not looked at where it is not exact.
+    /// The same if it is sufficient that some live process has a quorum; `None` if not exact.
     pub some: Option<usize>,
-    /// Whether all sets of failures were looked at.
+    /// Whether all sets of failures were examined.
     pub exact: bool,
-    /// Failures that it does not survive: a smallest such set, or the smallest that was found.
+    /// Failures that it does not survive: a smallest such set, or the smallest one found.
     pub killing_set: Vec<u32>,
-    /// How many of the sets of failures of each size it survives.
+    /// Number of sets of failures that it survives, by size.
     pub by_size: Vec<SurvivalBySize>,
 }
 
-/// How many sets of failures of one size are survived.
+/// Number of sets of failures of one size that are survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SurvivalBySize {
-    /// How many processes fail.
+    /// Number of processes that fail.
     pub failures: usize,
-    /// How many of the sets are survived.
+    /// Number of sets that are survived.
     pub survived: u64,
-    /// Of how many, all there are or drawn.
+    /// Number of sets examined, either all or a sample.
     pub of: u64,
 }
 
-/// By going through all sets of failures.
+/// Examines all sets of failures.
 pub(super) fn exact_survival(every: &EveryView) -> Survival {
     let n = every.n;
     let mut by_size: Vec<SurvivalBySize> =
         (0..=n).map(|failures| SurvivalBySize { failures, survived: 0, of: 0 }).collect();
-    // Without anybody alive nothing survives: the set of all is always there to be found.
+    // Nothing survives without a live process, so the set of all processes is always a killing set.
     let (mut kills_one, mut kills_all) = (n, n);
     let mut killing_set = ProcessSet::all(n);
     for view in every.views() {
@@ -64,7 +64,7 @@ pub(super) fn exact_survival(every: &EveryView) -> Survival {
     }
 }
 
-/// By finding one killing set, and by drawing sets of a few sizes.
+/// Finds one killing set, and samples sets of a few sizes.
 pub(super) fn estimated_survival(sampler: &mut ViewSampler<'_, impl QuorumSystem>) -> Survival {
     let killing_set = find_killing_set(sampler.system);
     let n = sampler.system.processes();
@@ -81,13 +81,13 @@ pub(super) fn estimated_survival(sampler: &mut ViewSampler<'_, impl QuorumSystem
     Survival { every, some: None, exact: false, killing_set: numbers(&killing_set), by_size }
 }
 
-/// Larger killing sets are not made smaller: it would take too long.
+/// Maximum size of a killing set that is shrunk. A larger one would take too long.
 const SHRUNKEN_MOST: usize = 1 << 10;
 
-/// Fails one quorum after the other until a live process has none, then brings back whom it takes not.
+/// Lets one quorum after the other fail until a live process has none. Then restores the processes that need not fail.
 fn find_killing_set(system: &impl QuorumSystem) -> ProcessSet {
     let n = system.processes();
-    // One process alone does not speak for the others, but that it has none is enough.
+    // Only the first live process is checked. If it has no quorum, that is sufficient.
     let quorum = |failed: &ProcessSet| {
         ProcessId::all(n)
             .find(|process| !failed.contains(*process))

@@ -11,7 +11,7 @@ fn set(members: &[u32]) -> ProcessSet {
     members.iter().copied().map(ProcessId::new).collect()
 }
 
-/// Whether any two quorums of any two views meet, pair by pair.
+/// Whether any two quorums of any two views intersect, checked pair by pair.
 fn meet_one_by_one(system: &impl QuorumSystem) -> [bool; 3] {
     let n = system.processes();
     let views: Vec<ProcessSet> = (0..1u32 << n).map(every_view::set).collect();
@@ -102,12 +102,12 @@ fn quorums_of_one_view_that_are_apart_are_found() {
 #[test]
 fn survival_is_that_of_the_literature() {
     let survives = |name, n| of(name, n).survives.every;
-    // The smallest killing set of a tree is a path, of a grid a row, of a plane a line, of a majority a half.
+    // The smallest killing set is a path in a tree, a row in a grid, a line in a plane, and half of a majority system.
     assert_eq!([survives("tree", 7), survives("grid-fixed", 9), survives("plane", 7)], [2, 2, 2]);
     assert_eq!([survives("majority", 7), survives("majority", 8)], [3, 3]);
     assert_eq!([survives("vcube", 8), survives("grid", 8)], [7, 7]);
     assert_eq!(of("tree", 7).survives.killing_set, [0, 1, 3]);
-    // Where not all sets are looked at, it is a bound from above.
+    // If not all sets are examined, the result is an upper bound.
     assert_eq!(
         [survives("tree", 31), survives("grid-fixed", 36), survives("plane", 31)],
         [4, 5, 5]

@@ -1,4 +1,4 @@
-//! The quorums of one view.
+//! Quorums of one view.
 
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
@@ -6,75 +6,75 @@ use serde::Serialize;
 
 use super::{LISTED_MOST, numbers};
 
-/// Every quorum is built while that takes about this many steps; else a few are.
+/// Approximate maximum number of steps for building every quorum. If it takes more, only a few are built.
 const STEPS_MOST: usize = 1 << 26;
 
-/// A few quorums have together at most about this many members.
+/// Approximate maximum number of members of these few quorums together.
 const SAMPLED_MEMBERS_MOST: usize = 1 << 20;
 
 /// A process and its quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnQuorum {
-    /// Whose it is.
+    /// Process that owns the quorum.
     pub process: u32,
-    /// Who is in it; nothing where the process has failed or no quorum is left to it.
+    /// Members of the quorum; `None` if the process has failed or has no quorum left.
     pub members: Option<Vec<u32>>,
 }
 
-/// The smallest and the largest quorum; zero where there is none at all.
+/// Sizes of the smallest and the largest quorum; zero if there is no quorum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sizes {
-    /// Members of the smallest.
+    /// Size of the smallest quorum.
     pub min: usize,
-    /// Members of the largest.
+    /// Size of the largest quorum.
     pub max: usize,
 }
 
-/// In how many quorums the live processes are; not known where only some quorums were built.
+/// Numbers of quorums that the live processes are in; `None` if only some quorums were built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Degrees {
-    /// The least.
+    /// Least number over the live processes.
     pub min: Option<usize>,
-    /// The most.
+    /// Greatest number over the live processes.
     pub max: Option<usize>,
 }
 
-/// Two processes of which the one's quorum lies inside the other's, different one.
+/// Two processes of which one's quorum is a proper subset of the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Nested {
-    /// Whose quorum is the smaller.
+    /// Owner of the smaller quorum.
     pub inner: u32,
-    /// Whose quorum is the larger.
+    /// Owner of the larger quorum.
     pub outer: u32,
 }
 
 /// Maekawa's four conditions on the quorums of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Maekawa {
-    /// Any two quorums meet.
+    /// Whether any two quorums intersect.
     pub every_two_meet: bool,
-    /// Every process is in its own quorum.
+    /// Whether every process is in its own quorum.
     pub own_contains_oneself: bool,
-    /// All quorums have the same size.
+    /// Whether all quorums have the same size.
     pub equal_sizes: bool,
-    /// All live processes are in equally many; not known where only some quorums were built.
+    /// Whether all live processes are in equally many quorums; `None` if only some quorums were built.
     pub equal_degrees: Option<bool>,
-    /// How many quorums were compared with each other.
+    /// Number of quorums that were compared with each other.
     pub compared: usize,
 }
 
-/// What there is to know of the quorums of one view.
+/// Facts about the quorums of one view.
 pub(super) struct Survey {
     pub(super) listed: Vec<OwnQuorum>,
     pub(super) built: usize,
     pub(super) sizes: Sizes,
     pub(super) without_quorum: Vec<u32>,
     live: ProcessSet,
-    /// How many of the built quorums have their owner in them.
+    /// Number of built quorums that contain their owner.
     own: usize,
-    /// Each process's degree, if every quorum was built.
+    /// Number of quorums that each process is in, if every quorum was built.
     degrees: Option<Vec<usize>>,
-    /// Quorums to compare with each other, each once.
+    /// Quorums to compare with each other, without duplicates.
     distinct: Vec<ProcessSet>,
 }
 
@@ -86,7 +86,7 @@ impl Survey {
         let of = |process: ProcessId| {
             if live.contains(process) { system.quorum(process, failed) } else { None }
         };
-        // With failures a quorum may have to be searched for among all processes.
+        // With failures, a quorum may have to be searched for among all processes.
         let size = live.first().and_then(of).map_or(1, |quorum| quorum.len());
         let steps = if failed.is_empty() { size } else { n };
         let all = n.saturating_mul(steps) <= STEPS_MOST;
@@ -139,7 +139,7 @@ impl Survey {
         Degrees { min: of_live().min().or(Some(0)), max: of_live().max().or(Some(0)) }
     }
 
-    /// The process that is in the most quorums, the first of several, and in how many.
+    /// The process in the most quorums, the first one if there are several, and the number of these quorums.
     pub(super) fn busiest(&self) -> Option<(u32, usize)> {
         let degrees = self.degrees.as_ref().filter(|_| self.built > 0)?;
         let most = degrees.iter().copied().max()?;
@@ -151,7 +151,7 @@ impl Survey {
         self.busiest().map(|(_, most)| most as f64 / self.built as f64)
     }
 
-    /// A quorum inside a different one, if there is: whose they are.
+    /// Owners of two nested quorums, if there are any.
     pub(super) fn nested(&self) -> Option<Nested> {
         let pairs = self.distinct.iter().flat_map(|a| self.distinct.iter().map(move |b| (a, b)));
         let (inner, outer) = pairs.into_iter().find(|(a, b)| a != b && a.is_subset(b))?;
@@ -177,7 +177,7 @@ impl Survey {
     }
 }
 
-/// Whose quorums are listed: everyone's, or a few spread evenly and the one that is shown.
+/// Processes whose quorums are listed: all of them, or a few spread evenly and `shown`.
 fn listed(n: usize, shown: ProcessId) -> ProcessSet {
     if n <= LISTED_MOST {
         return ProcessSet::all(n);

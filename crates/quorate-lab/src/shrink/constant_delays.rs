@@ -1,4 +1,4 @@
-//! Delays that nothing draws: each link has its own, always the same, so that a run can be followed by hand.
+//! Delays without randomness: each link has its own constant delay, so that a run can be followed by hand.
 
 use quorate_core::{ProcessId, Span};
 use quorate_sim::notation::{Link, ProcessSelector};
@@ -9,23 +9,23 @@ use quorate_sim::{Delay, LinkDelay, Scenario};
 use super::requests;
 use super::simplify::is_random_law;
 
-/// So many ways are tried.
+/// Number of candidates to try.
 const TRIED: u64 = 64;
 
-/// In larger worlds nobody could follow it anyhow.
+/// Maximum number of processes. A larger run could not be followed by hand anyway.
 const PROCESSES_MOST: usize = 8;
 
-/// What links take, in milliseconds; most take the usual one.
+/// Delays of links in milliseconds, to draw from. Half of the links get the usual one.
 const DELAYS: [u64; 6] = [1, 1, 1, 2, 5, 9];
 
-/// Constants for all links and for news of crashes, drawn anew for each way.
+/// Candidates with constant delays for all links and for crash notices, drawn anew for each candidate.
 pub(super) fn constant_delays(scenario: &Scenario) -> Vec<Scenario> {
     let laws = scenario.link_delay.iter().map(|own| &own.delay).chain([&scenario.delay]);
     let drawn = laws.into_iter().any(is_random_law);
     if scenario.processes > PROCESSES_MOST || !drawn && scenario.spread.0 == Span::ZERO {
         return Vec::new();
     }
-    // In the first way, all links are alike.
+    // In the first candidate, all links have the same delay.
     (0..if drawn { TRIED } else { 1 }).map(|number| candidate(scenario, number)).collect()
 }
 
@@ -51,7 +51,7 @@ fn candidate(scenario: &Scenario, number: u64) -> Scenario {
     if scenario.detection.as_ref().is_some_and(is_random_law) {
         simplified.detection = Some(Delay::Constant(Span::from_millis(draw())));
     }
-    // Times that were drawn are as good as any.
+    // The times that were drawn are as good as any others.
     if scenario.spread.0 > Span::ZERO && scenario.request.is_empty() {
         simplified.request = requests::explicit(scenario);
         (simplified.requesters, simplified.spread) = (Requesters::One, Default::default());

@@ -1,4 +1,4 @@
-//! Fewer faults, and plainer ones.
+//! Fewer faults, and simpler ones.
 
 use quorate_sim::Scenario;
 use quorate_sim::fault::{Faults, ProcessAt};
@@ -7,7 +7,7 @@ use quorate_sim::traitor::Strategy;
 
 use super::without_some;
 
-/// Does something to each list of faults: there are many, and they differ in type only.
+/// Applies an expression to each list of faults. There are many lists, which differ only in type.
 macro_rules! each_list {
     ($faults:expr, $list:ident => $do:expr) => {
         each_list!(@ $faults, $list => $do; crash crash_mid recover omit_send omit_receive lose
@@ -21,7 +21,7 @@ macro_rules! each_list {
     };
 }
 
-/// How many faults there are.
+/// Number of faults, counting each nonzero rate as one.
 pub(super) fn count(faults: &Faults) -> usize {
     let mut count = 0;
     let Faults { loss, duplication, reordering, .. } = faults;
@@ -61,7 +61,7 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
     all.into_iter().filter(|other| other != faults).map(with).collect()
 }
 
-/// As many faults, each of a plainer kind.
+/// The same number of faults, each of a simpler kind.
 fn simplify(faults: &Faults) -> Vec<Faults> {
     let mut all = Vec::new();
     for place in 0..faults.crash_mid.len() {

@@ -1,8 +1,8 @@
-//! Makes a scenario that breaks something as small as it gets: fewer processes, requests and faults, plainer laws,
-//! rounder times, until nothing can go.
+//! Shrinks a scenario that violates a property: fewer processes, requests and faults, simpler delays, and rounder times,
+//! until nothing more can be removed.
 //!
-//! A smaller scenario takes the place of the last one if it makes sense, is run, breaks the same property in the same
-//! way, and leaves no assumption that the first one kept. Everything is tried in a fixed order, so that the result is
+//! A smaller scenario replaces the current one if it is valid, runs, violates the same property in the same way,
+//! and breaks no assumption that the first one kept. Candidates are tried in a fixed order, so that the result is
 //! a function of the scenario.
 
 mod constant_delays;
@@ -18,13 +18,13 @@ use crate::attempt::{Attempt, attempt};
 use crate::cause::Cause;
 use crate::{CannotRun, check};
 
-/// So many runs are made at most.
+/// Maximum number of runs.
 const RUNS_MOST: u64 = 20_000;
 
-/// So many other seeds are tried where chance has a part: what is smaller draws other lots.
+/// Number of other seeds to try if the run is random, because a smaller scenario draws other random values.
 const SEEDS_TRIED: u64 = 8;
 
-/// Ways to make a scenario smaller, those that save most first.
+/// Passes that make a scenario smaller, the most effective first.
 const PASSES: [fn(&Scenario) -> Vec<Scenario>; 7] = [
     processes::fewer,
     requests::fewer,
@@ -35,22 +35,22 @@ const PASSES: [fn(&Scenario) -> Vec<Scenario>; 7] = [
     seeds,
 ];
 
-/// A scenario that has been made smaller.
+/// A scenario that was shrunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shrunk {
-    /// What is left, with what comes of it as its expectations.
+    /// The smallest scenario, with the result of its run as its expectations.
     pub scenario: Scenario,
-    /// What it breaks, and how.
+    /// Violated property, and how it is violated.
     pub cause: Cause,
-    /// What is said of it.
+    /// Description of the violation.
     pub detail: String,
-    /// How many runs it took.
+    /// Number of runs that shrinking took.
     pub runs: u64,
-    /// Whether nothing more can go; otherwise there were too many runs.
+    /// Whether nothing more can be removed; otherwise the limit of runs was reached.
     pub is_minimal: bool,
 }
 
-/// Makes a scenario smaller that breaks this property; none if it does not.
+/// Shrinks a scenario that violates this property; `None` if it does not violate it.
 pub fn shrink(
     scenario: &Scenario,
     property: &str,
@@ -61,7 +61,7 @@ pub fn shrink(
     })
 }
 
-/// Runs a scenario for at most so many events.
+/// Runs a scenario for at most this many events.
 type Runner<'a> = &'a dyn Fn(&Scenario, u64) -> Result<Attempt, CannotRun>;
 
 fn shrink_with(
@@ -72,7 +72,7 @@ fn shrink_with(
 ) -> Result<Option<Shrunk>, CannotRun> {
     let first = run(scenario, u64::MAX)?;
     let Some(cause) = cause_of(&first, property) else { return Ok(None) };
-    // What is smaller may take longer, but not by much.
+    // A smaller scenario may take longer, but not by much.
     let events = match &first {
         Attempt::Ran(report) => report.events.saturating_mul(4).saturating_add(10_000),
         Attempt::Panicked(_) => 1_000_000,
@@ -109,7 +109,7 @@ fn cause_of(attempt: &Attempt, property: &str) -> Option<Cause> {
 
 struct ShrinkSearch<'a> {
     cause: Cause,
-    /// The assumptions that the first scenario leaves.
+    /// Assumptions that the first scenario breaks.
     broken_assumptions: Vec<&'static str>,
     events: u64,
     runs: u64,
@@ -119,7 +119,7 @@ struct ShrinkSearch<'a> {
 }
 
 impl ShrinkSearch<'_> {
-    /// Tries every way once; whether anything went.
+    /// Tries every pass once. Returns whether the scenario became smaller and more runs are allowed.
     fn round(&mut self, smallest: &mut Scenario) -> bool {
         let mut smaller = false;
         for pass in PASSES {
@@ -127,7 +127,7 @@ impl ShrinkSearch<'_> {
             let mut candidates = pass(smallest);
             while place < candidates.len() && self.is_minimal {
                 match self.first_that_breaks(smallest, &candidates[place]) {
-                    // What comes next takes the place of what is gone.
+                    // The next candidate takes the position of the removed one.
                     Some(found) => {
                         *smallest = found;
                         smaller = true;
@@ -140,7 +140,7 @@ impl ShrinkSearch<'_> {
         smaller && self.is_minimal
     }
 
-    /// The candidate, with its own seed or another, if it is smaller and breaks the same.
+    /// The candidate, with its own seed or another one, if it is smaller and violates the property in the same way.
     fn first_that_breaks(&mut self, than: &Scenario, candidate: &Scenario) -> Option<Scenario> {
         if candidate.validate().is_err() || check(candidate).is_err() {
             return None;
@@ -169,15 +169,15 @@ impl ShrinkSearch<'_> {
     }
 }
 
-/// What makes one scenario smaller than another, the weightiest first. A shorter text has rounder times and fewer
-/// exceptions from what is usual; of texts of the same length the one with the smaller numbers comes first in the
-/// alphabet. There are finitely many below any, so that shrinking ends.
+/// Order of scenarios by size, the most important criterion first. A shorter text has rounder times and fewer exceptions
+/// from the defaults. Of two texts of the same length, the one with the smaller numbers comes first in alphabetical order.
+/// There are finitely many scenarios below any scenario, so shrinking terminates.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct ScenarioSize {
     processes: usize,
     requests: u64,
     faults: usize,
-    /// How much is left to the seed.
+    /// Number of choices left to the seed.
     random_choices: usize,
     length: usize,
     text: String,
@@ -197,18 +197,18 @@ impl ScenarioSize {
     }
 }
 
-/// How many requests there are.
+/// Number of requests in a scenario.
 pub(crate) fn requests_of(scenario: &Scenario) -> u64 {
     let first = requests::explicit(scenario).len() as u64;
     first.saturating_mul(scenario.repeat.into())
 }
 
-/// How many faults there are.
+/// Number of faults in a scenario.
 pub(crate) fn faults_of(scenario: &Scenario) -> usize {
     faults::count(&scenario.faults)
 }
 
-/// What a scenario says that is not usual.
+/// Keys of a scenario that differ from the defaults, as JSON.
 fn non_default_keys(scenario: &Scenario) -> serde_json::Result<String> {
     let usual = Scenario::new(&scenario.algorithm, scenario.processes);
     let (mut keys, usual) = (serde_json::to_value(scenario)?, serde_json::to_value(usual)?);
@@ -218,12 +218,12 @@ fn non_default_keys(scenario: &Scenario) -> serde_json::Result<String> {
     serde_json::to_string(&keys)
 }
 
-/// Small seeds, if chance has no part or is as unkind with them.
+/// Small seeds, for a run that is not random or that fails with them too.
 fn seeds(scenario: &Scenario) -> Vec<Scenario> {
     (0..scenario.seed.min(SEEDS_TRIED)).map(|seed| Scenario { seed, ..scenario.clone() }).collect()
 }
 
-/// Every way to leave out one of a list, half of it first.
+/// Both halves of a list, then every way to remove one item.
 fn without_some<T: Clone>(list: &[T]) -> Vec<Vec<T>> {
     let half = list.len() / 2;
     let mut all = Vec::new();

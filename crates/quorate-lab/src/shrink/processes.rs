@@ -1,11 +1,11 @@
-//! Fewer processes: one goes with everything that names it, and those above it move down.
+//! Fewer processes: one is removed with everything that names it, and the processes above it move down.
 
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 use quorate_sim::notation::{Link, ProcessSelector, SetText};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{LinkDelay, Scenario};
 
-/// Half of them gone, then each alone, the last first.
+/// Removes half of the processes, then each one alone, the last first.
 pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
     let n = scenario.processes;
     let half = n / 2;
@@ -22,13 +22,13 @@ fn without_all(scenario: &Scenario, gone: std::ops::Range<usize>) -> Option<Scen
     gone.rev().try_fold(scenario.clone(), |scenario, gone| without(&scenario, gone))
 }
 
-/// The scenario without one process; none where the algorithm turns on it.
+/// The scenario without one process; `None` if the algorithm depends on that process.
 fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     let renumbering = Renumbering(gone);
     let mut smaller = scenario.clone();
     smaller.processes = scenario.processes.checked_sub(1).filter(|left| *left > 0)?;
     smaller.server = match scenario.server {
-        // The usual server is whoever comes first.
+        // The default server is the first process.
         0 => 0,
         server => renumbering.process(ProcessId::new(server))?.number(),
     };
@@ -51,7 +51,7 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     if let Some(tree) = &mut smaller.tree
         && let SpanningTree::Edges(edges) = &mut tree.0
     {
-        // What is left may be no tree, and is refused then.
+        // The remaining edges may not form a tree. Then the scenario is refused.
         edges.retain_mut(|(a, b)| renumbering.keep_process(a) && renumbering.keep_process(b));
     }
     for list in [&mut smaller.ids, &mut smaller.values, &mut smaller.clocks] {
@@ -73,7 +73,7 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     Some(smaller)
 }
 
-/// Faults without what befell the one that is gone.
+/// Drops the faults of the removed process and renumbers the others.
 fn renumber_faults(smaller: &mut Scenario, renumbering: &Renumbering) {
     let faults = &mut smaller.faults;
     faults.crash.retain_mut(|fault| renumbering.keep(&mut fault.process));
@@ -98,7 +98,7 @@ fn renumber_faults(smaller: &mut Scenario, renumbering: &Renumbering) {
     });
 }
 
-/// Everybody above the one that is gone has moved down by one.
+/// Every process above the removed one moves down by one.
 struct Renumbering(usize);
 
 impl Renumbering {

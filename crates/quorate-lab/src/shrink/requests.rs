@@ -1,4 +1,4 @@
-//! Fewer requests: by fewer, less often, or one of them left out.
+//! Fewer requests: from fewer processes, less often, or with some left out.
 
 use quorate_core::Time;
 use quorate_sim::Scenario;
@@ -27,7 +27,7 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
     all
 }
 
-/// All first requests with times of their own.
+/// All first requests with explicit times.
 pub(super) fn explicit(scenario: &Scenario) -> Vec<ProcessAt> {
     if !scenario.request.is_empty() {
         return scenario.request.clone();

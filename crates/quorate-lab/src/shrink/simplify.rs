@@ -1,4 +1,4 @@
-//! Plainer worlds: the usual value in place of one of their own, a constant in place of a law.
+//! Simpler scenarios: default values instead of special ones, and constants instead of delay distributions.
 
 use quorate_core::Span;
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
@@ -52,7 +52,7 @@ pub(super) fn simplify(scenario: &Scenario) -> Vec<Scenario> {
         all.push(Scenario { tolerates: Some(tolerates), ..scenario.clone() });
     }
     all.extend(named_requesters(scenario));
-    // Own detectors have no detection delays.
+    // A detector run by the processes has no configured detection delay.
     if scenario.detector != DetectorChoice::Oracle {
         let (detector, detection) = (DetectorChoice::Oracle, None);
         all.push(Scenario { detector, detection, ..scenario.clone() });
@@ -60,7 +60,7 @@ pub(super) fn simplify(scenario: &Scenario) -> Vec<Scenario> {
     all
 }
 
-/// Constants for a law that is none.
+/// Constants that can replace a delay which is not constant.
 fn constants(law: &Delay) -> impl Iterator<Item = Delay> {
     let spans: Vec<Span> = match law {
         Delay::Constant(_) => Vec::new(),
@@ -72,7 +72,7 @@ fn constants(law: &Delay) -> impl Iterator<Item = Delay> {
     usual.into_iter().chain(spans).map(Delay::Constant)
 }
 
-/// Identifiers, values or clocks: zero in place of each, or half of it.
+/// Identifiers, values or clocks: each replaced by zero, by half of it, or by one less.
 fn smaller_numbers(scenario: &Scenario, list: usize) -> Vec<Scenario> {
     let of =
         |scenario: &Scenario| [&scenario.ids, &scenario.values, &scenario.clocks][list].clone();
@@ -89,7 +89,7 @@ fn smaller_numbers(scenario: &Scenario, list: usize) -> Vec<Scenario> {
     all
 }
 
-/// Requests that all come at once, said in a word.
+/// Replaces explicit requests of the first processes by a named set of requesters.
 fn named_requesters(scenario: &Scenario) -> Option<Scenario> {
     let request = requests::explicit(scenario);
     let in_order = request.iter().enumerate().all(|(place, request)| match request.process {
@@ -107,7 +107,7 @@ fn named_requesters(scenario: &Scenario) -> Option<Scenario> {
     Some(Scenario { requesters, request: Vec::new(), ..scenario.clone() })
 }
 
-/// How much is left to the seed.
+/// Number of choices left to the seed.
 pub(super) fn random_choices(scenario: &Scenario) -> usize {
     let faults = &scenario.faults;
     let laws = scenario.link_delay.iter().chain(&scenario.detection_pair).map(|own| &own.delay);

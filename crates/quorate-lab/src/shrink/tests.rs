@@ -1,4 +1,4 @@
-//! What is left of scenarios that break something known.
+//! Results of shrinking scenarios with known violations.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_sim::Conditions;
@@ -12,7 +12,7 @@ fn generator(name: &str) -> ScenarioGenerator {
     )
 }
 
-/// The first world of a campaign that breaks the property.
+/// First scenario of a campaign that violates the property.
 fn first(name: &str, property: &str) -> Scenario {
     let generator = ScenarioGenerator { watch: vec![property.to_owned()], ..generator(name) };
     let breaks = |scenario: &Scenario| {
@@ -39,7 +39,7 @@ fn what_is_left_breaks_the_same_and_nothing_can_go() {
         let again = attempt(&small.scenario, Conditions::default()).expect("it runs");
         assert_eq!(cause_of(&again, property), Some(small.cause.clone()), "{name}");
         assert_eq!(again.broken_assumptions(), Vec::<&str>::new(), "{name}");
-        // To shrink what is shrunk changes nothing.
+        // Shrinking a shrunk scenario changes nothing.
         assert_eq!(shrunk(&small.scenario, property).scenario, small.scenario, "{name}");
     }
 }
@@ -50,7 +50,7 @@ fn what_breaks_nothing_is_not_shrunk() {
     assert_eq!(shrink(&scenario, "ME1", Conditions::default()).expect("it runs"), None);
 }
 
-/// An algorithm that panics as soon as three processes ask and one of them crashes.
+/// An algorithm that panics if there are at least three requests and one crash.
 fn fragile(scenario: &Scenario, _: u64) -> Result<Attempt, CannotRun> {
     let (asks, crashes) = (requests::explicit(scenario).len(), scenario.faults.crash.len());
     if asks >= 3 && crashes >= 1 {

@@ -1,4 +1,4 @@
-//! Rounder times: none at all, whole milliseconds, then small numbers of them.
+//! Rounder times: zero, whole milliseconds, then small numbers of them.
 
 use quorate_core::{Span, Time};
 use quorate_sim::fault::Faults;
@@ -7,7 +7,7 @@ use quorate_sim::{Delay, Scenario, Timing};
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// What a time may become, the roundest first.
+/// Replacements of a time, the roundest first.
 const ROUNDER: [fn(u64) -> u64; 11] = [
     |_| 0,
     |_| MILLISECOND,
@@ -30,7 +30,7 @@ fn up(time: u64, unit: u64) -> u64 {
     time.div_ceil(unit).saturating_mul(unit)
 }
 
-/// All times at once, then each alone.
+/// Rounds all times together, then each one alone.
 pub(super) fn rounder(scenario: &Scenario) -> Vec<Scenario> {
     let mut count = 0;
     each(&mut scenario.clone(), &mut |_| count += 1);
@@ -46,7 +46,7 @@ pub(super) fn rounder(scenario: &Scenario) -> Vec<Scenario> {
     all
 }
 
-/// With all times rounded, or the one at this place; none if nothing changes.
+/// Rounds all times, or only the one at this position; `None` if nothing changes.
 fn rounded(scenario: &Scenario, round: fn(u64) -> u64, place: Option<usize>) -> Option<Scenario> {
     let mut plain = scenario.clone();
     let mut at = 0;
@@ -56,11 +56,11 @@ fn rounded(scenario: &Scenario, round: fn(u64) -> u64, place: Option<usize>) -> 
         }
         at += 1;
     });
-    // Windows end after they begin, and the laws of a range go up.
+    // Windows must end after they start, and the ends of a range must be in order.
     (plain != *scenario && is_in_order(&plain)).then_some(plain)
 }
 
-/// Does something to each time of a scenario, in a fixed order.
+/// Applies a change to each time of a scenario, in a fixed order.
 fn each(scenario: &mut Scenario, change: &mut dyn FnMut(&mut u64)) {
     for span in [
         &mut scenario.spread,
@@ -136,7 +136,8 @@ fn each_end(window: &mut Window, change: &mut dyn FnMut(&mut u64)) {
     window.until.iter_mut().for_each(|until| each_moment(until, change));
 }
 
-/// Whether what was written with an order still has it: a file reads only what has. It is read to find out.
+/// Whether windows and ranges are still in order. Only such a scenario can be parsed from a file, so
+/// this tries to parse it.
 fn is_in_order(scenario: &Scenario) -> bool {
     let text = serde_json::to_string(scenario);
     text.is_ok_and(|text| serde_json::from_str::<Scenario>(&text).is_ok())

@@ -1,4 +1,4 @@
-//! Every valid scenario there can be, so far as a file can tell one from another.
+//! Generator of every possible valid scenario, as far as a file can distinguish them.
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -18,7 +18,7 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
 use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Scenario, Timing};
 
-/// From two processes on, so that there are links.
+/// Starts at two processes, so that there are links.
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     (2u32..70).prop_flat_map(|n| {
         let parts =
@@ -100,7 +100,7 @@ fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<ProcessAt>, SpanTe
     prop_oneof![(at_start, Just(Vec::new()), length()), unspread]
 }
 
-/// Some clocks by name, and how wrong the others may be.
+/// Some clocks by name, and the maximum error of the others.
 fn clocks(n: u32) -> impl Strategy<Value = (Vec<LocalClock>, SpanText, DriftText)> {
     const OFFSET_MOST: u64 = 1 << 57;
     let offset = -(OFFSET_MOST as i64)..=OFFSET_MOST as i64;
@@ -194,7 +194,7 @@ fn each<A, B>(all: Vec<A>, make: impl Fn(A) -> B) -> Vec<B> {
     all.into_iter().map(make).collect()
 }
 
-/// Each process crashes once at most, and comes back after that or not at all.
+/// Each process crashes at most once, and recovers later or never.
 fn crashes(n: u32) -> impl Strategy<Value = (Vec<ProcessAt>, Vec<CrashMid>, Vec<Recover>)> {
     let life = (0u64..1 << 40, 1u64..1 << 40, option::of(any::<u32>()), option::of(any::<bool>()));
     btree_map(0..n, life, 0..3).prop_map(|lives| {
@@ -249,7 +249,7 @@ fn expect() -> impl Strategy<Value = Expect> {
     })
 }
 
-/// Short spans, any spans, and those at the edges of units and of time.
+/// Short spans, any spans, and those at the limits of units and of time.
 fn span() -> impl Strategy<Value = Span> {
     const EDGES: [u64; 6] = [0, 999, 1_000, 1_000_000, 1_000_000_001, u64::MAX];
     prop_oneof![0u64..5_000_000, any::<u64>(), select(&EDGES)].prop_map(Span)
@@ -337,7 +337,7 @@ fn treason() -> impl Strategy<Value = Treason> {
     ])
 }
 
-/// Some processes, dealt out to a few groups.
+/// Some processes, distributed to a few groups.
 fn groups(n: u32) -> impl Strategy<Value = Vec<ProcessSet>> {
     (btree_set(0..n, 1..8), 1usize..4).prop_map(|(members, count)| {
         let count = count.min(members.len());

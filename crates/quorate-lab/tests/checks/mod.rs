@@ -1,6 +1,6 @@
-//! What holds for every scenario file and every notation, however hostile the text.
+//! Checks that hold for every scenario file and every notation, however hostile the text.
 //!
-//! The tests and the fuzz targets share these checks: here they are a module, in `fuzz/` a library.
+//! The tests and the fuzz targets share these checks. They are a module here and a library in `fuzz/`.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -17,18 +17,18 @@ use quorate_sim::{
     parse,
 };
 
-/// Larger worlds are read but not run.
+/// Maximum number of processes of a scenario that is run. Larger ones are only parsed.
 const PROCESSES_MOST: usize = 8;
 
-/// Enough to get into every kind of trouble.
+/// Limits that are large enough to reach every kind of error.
 const CONDITIONS: Conditions = Conditions { count_self: true, memory: 64 << 20, events: 20_000 };
 
-/// Runs a scenario whose algorithm is known by name only.
+/// Runs a scenario whose algorithm is known only by name.
 pub type Run =
     fn(&Scenario, Conditions, Option<&mut (dyn TraceSink + '_)>) -> Result<Outcome, String>;
 
-/// A text is a scenario, or a short line says why not. A scenario survives being written to a file, and a
-/// small one runs, every time alike.
+/// Checks that a text is a scenario, or that a short line reports why not. A scenario survives being written to a file. A
+/// small one is run, and every run gives the same result.
 pub fn scenario_file(text: &str, run: Run) -> Result<Scenario, FileError> {
     let parsed = parse(text, "fuzz.toml");
     match &parsed {
@@ -46,8 +46,8 @@ pub fn scenario_file(text: &str, run: Run) -> Result<Scenario, FileError> {
     parsed
 }
 
-/// What can be read prints itself, and reads as the same again; for the rest a short line says what was
-/// expected. Every notation is tried, and how many can be read is returned.
+/// Checks that every value that can be parsed prints in a form that parses to the same value. For other texts a short line
+/// reports what was expected. Every notation is tried; returns the number of notations that can be parsed.
 pub fn notations(text: &str) -> usize {
     let common = [
         prints_as_it_reads::<SpanText>(text),
@@ -68,7 +68,7 @@ pub fn notations(text: &str) -> usize {
         prints_as_it_reads::<Requesters>(text),
         prints_as_it_reads::<DetectorChoice>(text),
         prints_as_it_reads::<Strategy>(text),
-        // A format of traces stands in flags only and need not print itself.
+        // A trace format occurs only in flags and need not print itself.
         text.parse::<Format>().map_err(|error| is_a_short_line(&error.to_string())).is_ok(),
     ];
     let faults = [
@@ -88,7 +88,7 @@ pub fn notations(text: &str) -> usize {
     common.into_iter().chain(settings).chain(faults).filter(|&readable| readable).count()
 }
 
-/// Written to a file and read again, a scenario is the same.
+/// Checks that a scenario does not change when it is written to a file and parsed again.
 pub fn survives_a_file(scenario: &Scenario) {
     let text = match toml::to_string(scenario) {
         Ok(text) => text,
@@ -100,7 +100,7 @@ pub fn survives_a_file(scenario: &Scenario) {
     }
 }
 
-/// A second run, which is also traced, gives the same report; expectations made of it are met.
+/// Checks that a second run, which is also traced, gives the same report, and that expectations derived from it are met.
 fn runs_alike(scenario: &Scenario, run: Run) {
     let once = run(scenario, CONDITIONS, None).map(|outcome| outcome.report);
     let formats = [Format::JsonLines, Format::ShiViz, Format::Perfetto];
@@ -143,7 +143,7 @@ where
     }
 }
 
-/// An error is one line of text, short enough for a terminal and harmless to it.
+/// Checks that an error is one line of text, short enough for a terminal and harmless to it.
 pub fn is_a_short_line(error: &str) {
     assert!(!error.chars().any(char::is_control), "an error has no control characters: {error:?}");
     assert!(error.chars().count() < 1000, "an error is short: {error:?}");

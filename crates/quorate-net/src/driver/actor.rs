@@ -1,41 +1,41 @@
-//! A process with its messages as bytes: what a driver needs to know of it.
+//! A process whose messages are bytes: the interface between a driver and a process.
 
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use quorate_core::{Belief, ProcessId, Time};
 
-/// What an actor wants to be sent.
+/// Messages that an actor sends.
 #[derive(Debug, Default)]
 pub struct Outbox {
     pub(super) sends: Vec<(ProcessId, Bytes)>,
 }
 
 impl Outbox {
-    /// Sends a message to another process.
+    /// Queues a message to another process.
     pub fn send(&mut self, to: ProcessId, payload: Bytes) {
         self.sends.push((to, payload));
     }
 }
 
-/// Something that a driver drives. Times are counted from the start.
+/// A process that a driver runs. Times are counted from the start of the driver.
 pub trait Actor {
-    /// It starts.
+    /// Starts the actor. Called once.
     fn start(&mut self, now: Time, out: &mut Outbox);
 
-    /// A message has arrived. Bytes that make no sense are to be ignored.
+    /// Handles a message. Bytes that cannot be decoded are to be ignored.
     fn on_message(&mut self, now: Time, from: ProcessId, payload: &[u8], out: &mut Outbox);
 
-    /// When something of its own is due next: a timer, or a message to itself.
+    /// When the next timer or message to itself is due.
     fn next_due(&self) -> Option<Time>;
 
-    /// Does one thing that is due.
+    /// Handles one timer or message to itself that is due.
     fn on_due(&mut self, now: Time, out: &mut Outbox);
 
-    /// The driver's detector has changed its mind.
+    /// Handles a change of the driver's failure detector.
     fn on_belief(&mut self, now: Time, belief: Belief, out: &mut Outbox);
 
-    /// Takes one thing that its user asks, when there is one; false when nobody can ask any more.
+    /// Handles one command of the user, once there is one. Returns false when no further commands can arrive.
     fn poll_command(
         &mut self,
         context: &mut Context<'_>,
@@ -46,12 +46,12 @@ pub trait Actor {
         Poll::Pending
     }
 
-    /// Whether its user has so much to read that nothing new should be taken.
+    /// Whether the output queue is full, so that nothing new should be processed.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Whether it wants no more.
+    /// Whether the actor has finished, which ends the driver.
     fn has_finished(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Any process as an actor: its messages are encoded with [`crate::codec`], its timers kept, its user given a handle.
+//! Runs any process as an actor: encodes its messages with [`crate::codec`], keeps its timers, gives its user a handle.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,34 +12,34 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use super::{Actor, Outbox};
 use crate::codec;
 
-/// So many commands may wait; a user that asks more waits.
+/// Capacity of the command queue. A user that submits more waits.
 const MAX_COMMANDS: usize = 1024;
-/// When so many outputs wait to be read, nothing new is taken.
+/// Number of unread outputs from which nothing new is processed.
 const MAX_OUTPUTS: usize = 1024;
 
-/// What a user asks, and where the answer goes.
+/// A command of the user, and the channel for the answer.
 pub type CommandRequest<P> = (<P as Process>::Command, oneshot::Sender<Result<(), CommandError>>);
 
-/// Why a command was not carried out.
+/// Reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// The process does not allow it; nothing has changed.
+    /// The process refused the command; its state is unchanged.
     #[error("{0}")]
     Misuse(String),
-    /// The process does not run any longer.
+    /// The process is no longer running.
     #[error("the process does not run any longer")]
     Stopped,
 }
 
-/// A process among `n`, to be driven.
+/// One of `n` processes, ready to be driven.
 pub struct Hosted<P: Process> {
     process: P,
     me: ProcessId,
     n: usize,
     effects: Effects<P>,
-    /// Timers that run, the earliest first, of equal ones the one set first.
+    /// Running timers, ordered by due time, then by the order in which they were set.
     timers: Vec<(Time, P::Timer)>,
-    /// Messages to itself take no time.
+    /// Messages to itself, which take no time.
     self_messages: VecDeque<P::Message>,
     commands: mpsc::Receiver<CommandRequest<P>>,
     outputs: Arc<Outputs<P::Output>>,
@@ -55,13 +55,13 @@ struct OutputQueue<O> {
     closed: bool,
 }
 
-/// What the user of a process holds.
+/// Handle for the user of a process.
 pub struct ProcessHandle<P: Process> {
     commands: mpsc::Sender<CommandRequest<P>>,
     outputs: Arc<Outputs<P::Output>>,
 }
 
-/// Makes a process ready to be driven, and a handle for its user.
+/// Creates an actor from a process, and a handle for its user.
 pub fn host<P: Process>(process: P, me: ProcessId, n: usize) -> (Hosted<P>, ProcessHandle<P>) {
     let (sender, commands) = mpsc::channel(MAX_COMMANDS);
     let queue = Mutex::new(OutputQueue { outputs: VecDeque::new(), closed: false });
@@ -73,14 +73,14 @@ pub fn host<P: Process>(process: P, me: ProcessId, n: usize) -> (Hosted<P>, Proc
 }
 
 impl<P: Process> ProcessHandle<P> {
-    /// Asks something, and waits until the process has taken it.
+    /// Submits a command, and waits until the process has handled it.
     pub async fn submit(&self, command: P::Command) -> Result<(), CommandError> {
         let (answer, answered) = oneshot::channel();
         self.commands.send((command, answer)).await.map_err(|_| CommandError::Stopped)?;
         answered.await.unwrap_or(Err(CommandError::Stopped))
     }
 
-    /// What the process says next; none once it does not run any longer. For one reader.
+    /// Waits for the next output of the process; `None` once the process is no longer running. Supports a single reader.
     pub async fn next(&self) -> Option<P::Output> {
         loop {
             {
@@ -110,7 +110,7 @@ impl<P: Process> Drop for Hosted<P> {
 }
 
 impl<P: Process<Message: Serialize + DeserializeOwned>> Hosted<P> {
-    /// The process as it is.
+    /// The hosted process in its present state.
     pub const fn process(&self) -> &P {
         &self.process
     }
@@ -222,7 +222,7 @@ impl<P: Process<Message: Serialize + DeserializeOwned>> Actor for Hosted<P> {
             Ok(()) => self.apply_effects(now, out),
             Err(_) => self.effects.drain().for_each(drop),
         }
-        // Who does not wait for the answer does not get it.
+        // The user may have given up waiting for the answer.
         let _ = answer.send(taken.map_err(|why| CommandError::Misuse(why.to_string())));
         Poll::Ready(true)
     }

@@ -1,8 +1,8 @@
 //! Runs one process over a mesh: timers, messages, commands, and beliefs about peers.
 //!
-//! [`drive`] is the loop and knows only bytes; [`Actor`] is what it drives. [`Hosted`] makes an actor of any
-//! [`quorate_core::Process`] whose messages `serde` knows. Timers that are due come before anything else, so that a
-//! process that is asked to hurry is not kept waiting by its mail.
+//! [`drive`] is the event loop and handles bytes only; [`Actor`] is the interface that it drives. [`Hosted`] makes an actor
+//! of any [`quorate_core::Process`] whose messages implement the `serde` traits. Due timers are handled before anything
+//! else, so that a process under load still meets its deadlines.
 
 mod actor;
 mod hosted;
@@ -23,16 +23,16 @@ use crate::mesh::Mesh;
 use outgoing::Outgoing;
 use timeout_detector::TimeoutDetector;
 
-/// How soon to look again whether there is room.
+/// Interval at which the driver checks again whether a full queue has capacity.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How to drive.
+/// Options of a driver.
 #[derive(Clone, Debug)]
 pub struct DriveOptions {
-    /// How long a peer may be away before the process is told that it has crashed; never if none, for processes that
-    /// bring a detector of their own.
+    /// Time for which a peer may be disconnected before the process is informed that it has crashed. `None` disables this,
+    /// for processes with their own failure detector.
     pub suspect_after: Option<Duration>,
-    /// How many bytes may wait here for each peer whose queue in the mesh is full.
+    /// Maximum number of bytes that wait here for each peer whose queue in the mesh is full.
     pub max_pending: usize,
 }
 
@@ -42,20 +42,20 @@ impl Default for DriveOptions {
     }
 }
 
-/// Why driving has come to an end.
+/// Reason why a driver has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriveExit {
-    /// The actor wanted no more, or nobody can ask anything of it.
+    /// The actor has finished, or no further commands can arrive.
     Finished,
     /// The mesh has stopped.
     MeshStopped,
-    /// A peer did not take what it was sent, and more than the limit was waiting for it.
+    /// The peer did not accept messages fast enough, and more than the limit was waiting for it.
     Overrun(ProcessId),
-    /// The process sent to somebody who is not a peer, or more than a message may have.
+    /// The process sent to a recipient that is not a peer, or exceeded the message size.
     Unsendable(String),
 }
 
-/// Drives an actor until one of them has had enough. What it sent last may still be queued: [`Mesh::stop`] flushes.
+/// Drives an actor until it or the mesh ends. Its last messages may still be queued: [`Mesh::stop`] flushes them.
 pub async fn drive(
     mesh: &Mesh,
     events: &mut Events,
@@ -82,7 +82,7 @@ pub async fn drive(
         if actor.has_finished() {
             return DriveExit::Finished;
         }
-        // Another due time may have come while effects were carried out.
+        // More may have become due while effects were applied.
         if actor.next_due().is_some_and(|due| due <= now()) {
             continue;
         }
@@ -117,5 +117,5 @@ pub async fn drive(
     }
 }
 
-/// What a driver may tell about a peer.
+/// Changes of the driver's beliefs about peers, for the process.
 type BeliefChanges = Vec<Belief>;

@@ -1,4 +1,4 @@
-//! What a process has sent and the mesh has no room for yet, in order for each peer.
+//! Messages that a process has sent and the mesh has no capacity for yet, in order for each peer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,12 +25,12 @@ impl Outgoing {
         Self { waiting: BTreeMap::new(), max_pending }
     }
 
-    /// Whether something waits for room.
+    /// Whether any message waits for capacity.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Hands over what there is room for, the oldest first.
+    /// Passes messages to the mesh as far as it has capacity, the oldest first.
     pub(super) fn send(&mut self, mesh: &Mesh, out: &mut Outbox) -> Result<(), DriveExit> {
         for (to, payload) in out.sends.drain(..) {
             if let Some(waiting) = self.waiting.get_mut(&to) {
@@ -64,7 +64,7 @@ impl PendingQueue {
     }
 }
 
-/// Whether the mesh took it.
+/// Offers a message to the mesh; returns whether the mesh accepted it.
 fn offer(mesh: &Mesh, to: ProcessId, payload: &Bytes) -> Result<bool, DriveExit> {
     match mesh.try_send(to, payload.clone()) {
         Ok(()) => Ok(true),

@@ -1,7 +1,8 @@
-//! When a peer that is away counts as crashed: after a time, or at once if it has said farewell.
+//! A failure detector by timeout: a disconnected peer counts as crashed after a time, or immediately if it has announced
+//! that it stops.
 //!
-//! On a network nobody can tell a crash from a broken cable, so this detector errs; what it says of a peer that has come
-//! back in a new life is right: it was down.
+//! In a network a crash cannot be distinguished from a broken cable, so this detector makes mistakes. It makes none about a
+//! peer that returns in a new incarnation: that peer was down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,13 +22,13 @@ pub(super) struct TimeoutDetector {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerState {
     Up,
-    /// Away, and suspected from then on.
+    /// Disconnected; suspected from this time on.
     Down(Instant),
     Suspected,
 }
 
 impl TimeoutDetector {
-    /// Nobody is there at first, and has so long to come.
+    /// All peers are disconnected at first, and have `after` to connect.
     pub(super) fn new(
         peers: impl Iterator<Item = ProcessId>,
         after: Duration,
@@ -37,7 +38,7 @@ impl TimeoutDetector {
         Self { after, peers, seen: BTreeSet::new() }
     }
 
-    /// When somebody may have to be suspected.
+    /// Earliest time at which a peer may have to be suspected.
     pub(super) fn next(&self) -> Option<Instant> {
         let deadline = |state: &PeerState| match state {
             PeerState::Down(deadline) => Some(*deadline),
@@ -46,7 +47,7 @@ impl TimeoutDetector {
         self.peers.values().filter_map(deadline).min()
     }
 
-    /// Whom to suspect from now on.
+    /// Peers to suspect from now on.
     pub(super) fn due(&mut self, now: Instant) -> BeliefChanges {
         let mut changes = BeliefChanges::new();
         for (&peer, state) in &mut self.peers {
@@ -65,7 +66,7 @@ impl TimeoutDetector {
         }
     }
 
-    /// It is there. One that has lost its memory was down, whether anybody had noticed or not.
+    /// A peer has connected. A peer that has lost its state was down, whether it was suspected or not.
     pub(super) fn up(&mut self, peer: ProcessId, fresh: bool) -> BeliefChanges {
         let known = self.peers.insert(peer, PeerState::Up);
         let restarted = !self.seen.insert(peer) && fresh;

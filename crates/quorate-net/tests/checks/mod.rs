@@ -1,13 +1,13 @@
-//! What must hold for any bytes that arrive: used by the tests and by the fuzzer.
+//! Checks that must hold for any received bytes: used by the tests and by the fuzzer.
 
 use bytes::BytesMut;
 use quorate_net::frame::{self, DATA_OVERHEAD, Frame};
 use quorate_net::hello::{Hello, HelloReply};
 
-/// The largest message that the checks allow.
+/// Maximum message size in the checks.
 const MAX_MESSAGE: usize = 256;
 
-/// Every decoder reads the bytes or refuses them; what was read is written as it was.
+/// Every decoder accepts the bytes or refuses them. Accepted bytes are encoded to an equal message.
 pub fn bytes(bytes: &[u8]) {
     frames(bytes);
     if let Some(bytes_after_prefix) = bytes.get(6..) {

@@ -1,4 +1,4 @@
-//! A few nodes on loopback, and patience with an end.
+//! Nodes on loopback, and waiting with a timeout.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) fn p(number: u32) -> ProcessId {
     ProcessId::new(number)
 }
 
-/// Limits for tests: everything is noticed soon.
+/// Limits for tests: problems are detected quickly.
 pub(crate) fn quick_limits() -> Limits {
     let mut limits = Limits::default();
     limits.handshake = Duration::from_secs(2);
@@ -30,7 +30,7 @@ pub(crate) fn quick_limits() -> Limits {
     limits
 }
 
-/// Somebody's configuration, with peers to be filled in.
+/// Configuration of a node, without peers.
 pub(crate) fn config(me: u32, incarnation: u64, security: Security) -> Config {
     let mut config = Config::new(CLUSTER, p(me), [], security);
     config.incarnation = Incarnation(incarnation);
@@ -43,7 +43,7 @@ pub(crate) async fn listener() -> Box<dyn Listener> {
     Tcp.listen("127.0.0.1:0").await.expect("a free port")
 }
 
-/// Where somebody listened who is about to go.
+/// Listens at an address that another listener is about to free.
 pub(crate) async fn listen_again(at: &str) -> Box<dyn Listener> {
     for _ in 0..500 {
         match Tcp.listen(at).await {
@@ -73,7 +73,7 @@ impl Node {
         in_time(self.events.next()).await.expect("it has not stopped")
     }
 
-    /// Messages until there are so many, whatever else happens.
+    /// Reads events until `count` messages have arrived.
     pub(crate) async fn messages(&mut self, count: usize) -> Vec<Vec<u8>> {
         let mut messages = Vec::new();
         while messages.len() < count {
@@ -84,7 +84,7 @@ impl Node {
         messages
     }
 
-    /// Skips to the next time that a peer is there; whether its life is new.
+    /// Reads events until a peer is up; returns its incarnation, whether that is new, and the version of the messages.
     pub(crate) async fn up(&mut self) -> (Incarnation, bool, u16) {
         loop {
             if let Event::Up { incarnation, fresh, version, .. } = self.next().await {
@@ -93,7 +93,7 @@ impl Node {
         }
     }
 
-    /// Waits until the status says something about trouble with a peer that contains these words.
+    /// Waits until the last error of a peer contains these words.
     pub(crate) async fn expect_error(&self, words: &str) {
         eventually(words, || {
             let status = self.mesh.status();
@@ -105,7 +105,7 @@ impl Node {
     }
 }
 
-/// Two nodes that know each other.
+/// Two nodes that are configured as peers.
 pub(crate) async fn pair(mut a: Config, mut b: Config) -> (Node, Node) {
     let (at, bt) = (listener().await, listener().await);
     a.peers.insert(b.me, address(&*bt));
@@ -124,7 +124,7 @@ pub(crate) fn certified<const N: usize>(nodes: [u32; N]) -> [Security; N] {
     })
 }
 
-/// What should not take long.
+/// Waits for a future, with a timeout.
 pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), future).await.expect("it should not take so long")
 }

@@ -1,4 +1,4 @@
-//! Direct clients: they run their own candidate, and this node passes messages between it and the voter.
+//! Direct clients run their own candidate. This node passes messages between the candidate and the voter.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct DirectClients {
 }
 
 impl DirectClients {
-    /// The connection of a candidate.
+    /// Returns the connection of a candidate.
     pub(super) fn connection(&self, candidate: CandidateId) -> Option<ConnectionId> {
         self.candidates.get(&candidate).copied()
     }
@@ -41,21 +41,21 @@ impl DirectClients {
         self.attached.insert(connection, (session, candidate));
     }
 
-    /// The connection is closed. The session lives on until its time is up.
+    /// Unbinds a closed connection. The session lives until it expires.
     pub(super) fn detach(&mut self, connection: ConnectionId) {
         if let Some((_, candidate)) = self.attached.remove(&connection) {
             self.candidates.remove(&candidate);
         }
     }
 
-    /// Whether another session uses this candidate through this node.
+    /// Returns whether another session uses this candidate through this node.
     fn is_foreign(&self, candidate: CandidateId, session: u128) -> bool {
         let of = self.connection(candidate).and_then(|connection| self.attached.get(&connection));
         of.is_some_and(|(other, _)| *other != session)
     }
 }
 
-/// Whether a message speaks only of this session and this candidate.
+/// Returns whether a message names only this session and this candidate.
 fn speaks_for(message: &ToVoter<Name>, session: u128, candidate: CandidateId) -> bool {
     match message {
         ToVoter::Beat { session: presented, .. } => presented.session == session,
@@ -90,7 +90,7 @@ impl NodeCore {
             return too_much(format!("a text has {TEXT_MOST} bytes at most"));
         }
         let session = key.id();
-        // A client that comes back is not one more.
+        // A client that reconnects does not count as an additional session.
         if !self.session_exists(session) {
             if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
                 return too_much("this node has as many sessions as it may".to_owned());
@@ -143,8 +143,8 @@ impl NodeCore {
         }
     }
 
-    /// Messages of a direct client's candidate. A client speaks only for itself, and within its quotas: the answer is why
-    /// a request is refused.
+    /// Handles messages of a direct client's candidate. The client may only send messages for its own session, within its
+    /// quotas. Returns the failure if a request is refused.
     pub(super) fn on_candidate_messages(
         &mut self,
         connection: ConnectionId,
@@ -165,7 +165,7 @@ impl NodeCore {
         refused
     }
 
-    /// Counts a request that the voter does not know yet.
+    /// Charges a request that the voter does not know yet.
     fn charge_request(&mut self, message: &ToVoter<Name>, now: Time) -> Result<(), Failure> {
         let ToVoter::Request { claim, lock, .. } = message else { return Ok(()) };
         let session = self.voter.session(claim.request.session);
@@ -176,7 +176,7 @@ impl NodeCore {
         self.charge_session(claim.request.session, added, now)
     }
 
-    /// The text of a direct client's request.
+    /// Sets the text of a direct client's request.
     pub(super) fn describe_direct(
         &mut self,
         connection: ConnectionId,

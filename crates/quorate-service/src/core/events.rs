@@ -1,4 +1,4 @@
-//! Relays at work: effects of candidates, what their clients learn, and answers to calls that waited for it.
+//! Relays at work: effects and reports of candidates, and answers to calls that waited for them.
 
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateEffect, CandidateEffects, Report, RequestId, RequestStatus, ToVoter,
@@ -13,17 +13,18 @@ use crate::lease::{GRANT, client_ttl};
 use crate::metrics::seconds;
 use crate::peer::{Description, PeerMessage};
 
-/// Create revisions that clients are told before there is a token are greater than all tokens.
+/// Bit of create revisions that clients receive before the token is known. It makes them greater than all tokens.
 const QUEUED: u64 = 1 << 62;
 
-/// Maximum number of locks whose last release is remembered, to measure hand-off.
+/// Maximum number of locks whose last release is remembered, for measuring the hand-off time. When it is
+/// reached, all are forgotten.
 const RELEASED_MOST: usize = 1_024;
 
-/// A call whose time is up waits this long for the answer if the lock is just being granted.
+/// Interval at which an expired call is checked again while its lock is being granted.
 const WITHDRAW_RETRY: Span = Span::from_millis(200);
 
 impl NodeCore {
-    /// Lets a relay's candidate handle something, and carries out its effects.
+    /// Passes an input to a relay's candidate, and applies its effects.
     pub(super) fn drive(
         &mut self,
         session: u128,
@@ -68,7 +69,8 @@ impl NodeCore {
             }
             RequestStatus::Held(_) => interest.token = inside,
             RequestStatus::Broken => self.raise(session, request, attempt, now),
-            // Only a call of the client takes it back, once per beat: two relays do not take it from each other without end.
+            // Only a call of the client takes a request back, at most once per beat. Otherwise two relays would take it
+            // from each other forever.
             RequestStatus::Stale(known)
                 if (called || interest.has_calls()) && interest.raised < beat =>
             {
@@ -76,7 +78,7 @@ impl NodeCore {
                 self.raise(session, request, known, now);
             }
             RequestStatus::Stale(_) if !called && !interest.has_calls() => {
-                // Another relay goes on with the request.
+                // Another relay continues the request.
                 relay.take(request);
                 relay.candidate.forget(request);
             }
@@ -85,19 +87,19 @@ impl NodeCore {
         }
     }
 
-    /// Begins another attempt. What earlier ones have recorded stays.
+    /// Begins another attempt. Tokens that earlier attempts have recorded stay on record.
     fn raise(&mut self, session: u128, request: RequestId, known: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        // The client may have ended the turn that this relay knows, and asked anew through another one: what it has now is on
-        // record.
+        // The client may have ended the turn that this relay knows, and begun a later turn through another relay. The token
+        // of the later turn, if any, is on record at the voters.
         interest.token = interest.token.filter(|_| known <= last_of_turn(interest.attempt));
         interest.attempt = known.max(interest.attempt).saturating_add(1);
         self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.pursue(session, request, now);
     }
 
-    /// A call may take back what another relay has.
+    /// Retries requests that another relay has taken over, because a call of the client may take them back.
     pub(super) fn retry_stale(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let stale = relay.candidate.reports();
@@ -125,9 +127,9 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let found = relay.candidate.found_token(request);
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        // A grant of another relay is not counted again.
+        // A grant that another relay may have counted is not counted again.
         let first = interest.token.replace(token).is_none() && found.is_none();
-        // Clients of etcd's API name a lock by the revision that they were told first.
+        // Clients of etcd's API name a lock by the create revision that they received first.
         interest.revision = interest.revision.or(found.filter(|found| *found != token));
         let asked = std::mem::replace(&mut interest.since, now);
         let name = interest.name.clone();
@@ -145,11 +147,11 @@ impl NodeCore {
             }
         }
         self.describe_request(session, request, now);
-        // The candidate learns that the client is inside.
+        // Informs the candidate that the client is inside.
         self.pursue(session, request, now);
     }
 
-    /// A request was ended by force, or released by its client through another node.
+    /// Handles the end of a request that was ended by force, or that its client has released through another node.
     fn on_gone(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let (ended, forced) = relay.candidate.ended(request).unwrap_or_default();
@@ -200,7 +202,7 @@ impl NodeCore {
         }
     }
 
-    /// Calls that want to know only whether they have to wait.
+    /// Answers the calls that wait only to know whether the request is queued.
     fn answer_enqueued(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.get_mut(&request) else { return };
@@ -218,8 +220,8 @@ impl NodeCore {
         self.describe_request(session, request, now);
     }
 
-    /// Calls that do not wait for a lock any longer. If none is left, the request is withdrawn; where that is not possible,
-    /// because the lock is just being granted, they wait for that.
+    /// Refuses calls that no longer wait for a lock. If no other call is left, the request is withdrawn. If that is not
+    /// possible because the lock is being granted, the calls wait for the outcome.
     fn refuse_waiters(
         &mut self,
         session: u128,
@@ -264,7 +266,8 @@ impl NodeCore {
         self.answer(waiter.call_id, CallResponse::Failed(why));
     }
 
-    /// Gives up a request of which the client was told nothing; tells whether that was possible.
+    /// Withdraws a request about which the client has received no answer; returns whether that was possible. `untold`
+    /// permits it even if this attempt has recorded a token.
     pub(super) fn withdraw(
         &mut self,
         session: u128,
@@ -304,13 +307,13 @@ impl NodeCore {
         }
     }
 
-    /// Answers everything that waited for what is known now.
+    /// Answers all calls whose result is known now.
     pub(super) fn answer_ready(&mut self, session: u128, now: Time) {
         self.answer_waiters(session, now);
         self.answer_pending(session, now);
     }
 
-    /// Voters that could not be reached when a request was released learn of it.
+    /// Sends releases to voters that still list an ended request, because they were unreachable when it was released.
     pub(super) fn release_ended(&mut self, session: u128) {
         let Some(relay) = self.relays.get(&session) else { return };
         let candidate = relay.id;
@@ -320,13 +323,13 @@ impl NodeCore {
         }
     }
 
-    /// Calls for locks that are known to be held in the beat of the call or a later one.
+    /// Answers calls for locks that are known to be held in the beat of the call or a later one.
     fn answer_waiters(&mut self, session: u128, now: Time) {
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get(&session) else { return };
         let interests = relay.interests.iter();
         let asked = interests.filter(|(_, it)| !it.waiting.is_empty() && it.token.is_some());
-        // The token may have grown since this relay was told it.
+        // The token may have grown since this relay learned it.
         let held = asked.filter_map(|(request, _)| {
             let (token, good) = relay.held(*request)?;
             Some((*request, token, good))
@@ -335,8 +338,8 @@ impl NodeCore {
         let mut renews = false;
         for (request, token, good) in held {
             let Some(relay) = self.relays.get_mut(&session) else { return };
-            // Another node may have told the client since this call that its session lives: then the votes have to be good
-            // for as long.
+            // Since this call, another node may have answered the client that its session is alive. Then the votes must be
+            // good for at least as long.
             let is_fresh = relay.begun(good).is_some_and(|begun| begun + GRANT > now);
             let Some(interest) = relay.interests.get_mut(&request) else { continue };
             let fits = |it: &Waiter| it.beat <= good && (is_fresh || it.sent.clock.is_some());
@@ -369,7 +372,7 @@ impl NodeCore {
                 let validity = relay.validity(good, waiter.sent, terms);
                 CallResponse::Granted { token, validity }
             }
-            // It has lost the lock that it speaks of.
+            // The client has lost the lock with that token.
             false => CallResponse::Failed(Failure::NoRequest),
         };
         if let Some(withdrawable) = self.withdrawable.get_mut(&waiter.call_id.0) {
@@ -378,7 +381,8 @@ impl NodeCore {
         self.answer(waiter.call_id, answer);
     }
 
-    /// A call that has waited is about to be answered: it begins another beat, since its connection is open.
+    /// Begins another beat for a call that has waited and is about to be answered. Its open connection shows that
+    /// the client is alive.
     fn renew(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         if relay.begun(relay.beat()).is_some_and(|begun| begun + GRANT > now) {
@@ -455,7 +459,7 @@ impl NodeCore {
         }
     }
 
-    /// Calls may have waited long enough.
+    /// Fails calls that have timed out.
     pub(super) fn expire_calls(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let late = relay.pending.extract_if(.., |pending| pending.until <= now);
@@ -478,7 +482,8 @@ impl NodeCore {
         }
     }
 
-    /// A lock is known to be held in a beat, which may have begun a while ago.
+    /// Sets an alarm for the end of a lock's validity. The lock is known to be held in beat `good`, which may have
+    /// begun a while ago.
     pub(super) fn watch_validity(&mut self, session: u128, good: u64, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let validity = self.settings.terms.validity(relay.ttl);
@@ -486,8 +491,8 @@ impl NodeCore {
         self.alarms.insert((until, Alarm::Validity(session)));
     }
 
-    /// Locks may not be confirmed any longer. Another client may have them before long: from then on this relay must not ask
-    /// for votes as if its client were inside.
+    /// Checks locks whose validity may have expired. Another client may soon hold such a lock. From then on this relay must
+    /// not request votes as if its client were inside.
     pub(super) fn check_validity(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let validity = self.settings.terms.validity(relay.ttl);
@@ -511,7 +516,8 @@ impl NodeCore {
         self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
     }
 
-    /// A request has waited for the preferred voters, or is held for longer than a moment: all voters are asked.
+    /// Asks all voters, because the request has waited for the preferred voters, or the lock has been held for
+    /// longer than the delay.
     pub(super) fn widen(&mut self, request: RequestId, now: Time) {
         self.drive(request.session, now, |relay, out| {
             let interest = relay.interests.get(&request);
@@ -519,14 +525,15 @@ impl NodeCore {
             if interest
                 .is_some_and(|it| it.token.is_some() || it.queue_position == 0 || adopted(it))
             {
+                // The first call marks the request as old; only the second one extends it to all voters.
                 relay.candidate.widen(request, out);
                 relay.candidate.widen(request, out);
             }
         });
     }
 
-    /// A relay without a call for one ttl stops, and releases nothing. While a call waits here and another node keeps the
-    /// session alive, it goes on.
+    /// Stops a relay that has had no call for one ttl. It releases nothing. The relay continues while a call waits here and
+    /// another node keeps the session alive.
     pub(super) fn expire_relay(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let end = relay.called + relay.ttl + expiry_margin(relay.ttl);
@@ -558,7 +565,7 @@ impl NodeCore {
         Some(relay)
     }
 
-    /// Tells all nodes of texts.
+    /// Records texts and sends them to all nodes.
     pub(super) fn describe(&mut self, description: Description, now: Time) {
         for peer in self.peers_that_are_up() {
             self.send(peer, PeerMessage::Describe(Box::new(description.clone())));

@@ -1,4 +1,4 @@
-//! Who holds a lock, as the votes of several voters tell.
+//! Finding the holder of a lock from the votes of several voters.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,12 @@ use quorate_core::{ProcessId, ProcessSet};
 
 use crate::peer::{BallotSeen, VoteSeen};
 
-/// A holder and its token.
+/// The request of a holder, and its token.
 pub(super) type Holder = (RequestId, u64);
 
-/// The request that has the votes of a quorum, with its token. `records` tells of a request whether its token is recorded at
-/// the voters before its client hears of it; others are inside as soon as a quorum has confirmed their token.
+/// Returns the request that has the votes of a quorum, with its token. `records` tells whether the token of a
+/// request is recorded at the voters before its client learns it. Other requests are inside as soon as a quorum
+/// has confirmed their token.
 pub(super) fn holder<'a>(
     electorate: &Electorate,
     ballots: impl Iterator<Item = (ProcessId, &'a BallotSeen)>,
@@ -32,11 +33,11 @@ pub(super) fn holder<'a>(
         if records(request) {
             return Some((request, recorded(electorate, entered.collect())?));
         }
-        // A direct client has said so itself.
+        // A direct client has reported the token itself.
         if let Some((token, _)) = entered.max() {
             return Some((request, token));
         }
-        // Voters whose numbers are furthest behind are those that the request entered with; spare votes may be ahead.
+        // The request entered with the voters whose `last` is smallest. Spare votes may have greater numbers.
         votes.sort_unstable_by_key(|(last, voter, _)| (*last, *voter));
         let mut voters = ProcessSet::new();
         votes.into_iter().find_map(|(last, voter, _)| {
@@ -46,7 +47,8 @@ pub(super) fn holder<'a>(
     })
 }
 
-/// The greatest token that a quorum has on record, or a greater one. Until there is one, the client may not have been told.
+/// Returns the greatest token for which a quorum has recorded that token or a greater one. Without such a token, the client
+/// may not have received any.
 pub(super) fn recorded(electorate: &Electorate, mut entered: Vec<(u64, ProcessId)>) -> Option<u64> {
     entered.sort_unstable_by(|a, b| b.cmp(a));
     let mut voters = ProcessSet::new();

@@ -1,4 +1,4 @@
-//! Peers that come and go, connections that close, and this node's own departure.
+//! Peer links, closed connections, and the departure of this node.
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, Span, Time};
@@ -8,11 +8,11 @@ use super::relay::Origin;
 use super::{ConnectionId, NodeCore};
 use crate::peer::PeerMessage;
 
-/// A node that leaves waits at least this long for candidates elsewhere to take other votes.
+/// Time that a leaving node gives candidates elsewhere to take other votes.
 const LEAVE_DELAY: Span = Span::from_millis(300);
 
 impl NodeCore {
-    /// A peer can be reached, or cannot and why.
+    /// Handles a change of the link to a peer. `Err` contains the reason why the peer is unreachable.
     pub fn on_peer_link(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         let is_up = up.is_ok();
         self.up.insert(peer, up);
@@ -30,8 +30,8 @@ impl NodeCore {
         self.deliver_local(now);
     }
 
-    /// Tells a peer the texts of sessions that this node relays for, and of those that the peer was the last one to relay for:
-    /// a peer that was restarted has lost them.
+    /// Sends texts to a peer: those of sessions that this node relays, and those of sessions that the peer was the last to
+    /// relay. A peer that was restarted has lost them.
     fn describe_to(&mut self, peer: ProcessId) {
         let mut all = Vec::new();
         for (session, relay) in &self.relays {
@@ -60,9 +60,9 @@ impl NodeCore {
         self.avoid_everywhere(peer, now);
     }
 
-    /// A connection is closed. Sessions live on until their time is up: their clients may come back. A request of a front end
-    /// whose answer was not heard is withdrawn from the relay here. Its client may have gone on through another node: that the
-    /// connection is closed is not the client's word that it has stopped.
+    /// Handles a closed connection. Sessions live until they expire, because their clients may reconnect. A request of a
+    /// front end whose caller did not receive the answer is withdrawn from the relay here. The client may have continued
+    /// through another node: a closed connection is not a statement of the client that it has stopped.
     pub fn connection_closed(
         &mut self,
         connection: ConnectionId,
@@ -109,8 +109,8 @@ impl NodeCore {
             }
         }
         for request in unheard {
-            // A client with a session key learns from every keep-alive what it holds, and releases it. A client of etcd's API
-            // does not.
+            // A client with a session key learns from every keep-alive which locks it holds, and can release them. A client
+            // of etcd's API does not learn this, so the recorded token is withdrawn, too.
             if !self.withdraw(session, request, leased, now)
                 && let Some(relay) = self.relays.get_mut(&session)
                 && let Some(interest) = relay.interests.get_mut(&request)
@@ -120,7 +120,7 @@ impl NodeCore {
         }
     }
 
-    /// The node is about to stop: clients go on through other nodes, and candidates take the votes of other voters.
+    /// Prepares the node to stop: clients continue through other nodes, and candidates take the votes of other voters.
     pub fn leave(&mut self, now: Time) {
         if self.leaving.is_some() {
             return;
@@ -129,7 +129,7 @@ impl NodeCore {
         for peer in self.peers_that_are_up() {
             self.send(peer, PeerMessage::Leaving);
         }
-        // Locks held through this node get votes elsewhere, so that another relay finds a quorum of them.
+        // Locks that are held through this node get votes elsewhere, so that another relay finds a quorum of them.
         self.avoid_everywhere(self.settings.id, now);
         let relayed = self.relays.values().filter(|relay| matches!(relay.origin, Origin::Key(_)));
         let mut notified: Vec<ConnectionId> = relayed.map(|relay| relay.connection).collect();
@@ -143,7 +143,8 @@ impl NodeCore {
         self.deliver_local(now);
     }
 
-    /// Calls of the front ends are asked again elsewhere. What they wait for keeps its place.
+    /// Fails the waiting calls of the front ends, so that their clients call another node. Their
+    /// requests keep their positions.
     fn fail_local_calls(&mut self) {
         let mut failed = Vec::new();
         for relay in self.relays.values_mut() {
@@ -160,7 +161,7 @@ impl NodeCore {
         }
     }
 
-    /// Whether a node that leaves may stop: no client relies on its voter alone, as far as the node can tell.
+    /// Returns whether a leaving node may stop: it has no votes, or candidates elsewhere have had time to take other votes.
     pub fn is_idle(&self, now: Time) -> bool {
         let waited = self.leaving.is_some_and(|since| now.since(since) >= LEAVE_DELAY);
         let votes = self.voter.ballots().any(|(_, ballot)| ballot.vote().is_some());

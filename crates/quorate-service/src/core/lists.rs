@@ -1,4 +1,4 @@
-//! Lists of requests, merged from what all voters know, and the facts of one session.
+//! Lists of requests, merged from the ballots of all voters, and the merged state of one session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,22 +18,22 @@ use crate::peer::{
     BallotSeen, Description, NameFilter, Question, Reply, RequestText, SessionSeen, VoteSeen,
 };
 
-/// Maximum number of requests in one page, but for those of its last name.
+/// Maximum number of requests in one page. The last name of a page may exceed it.
 const LISTED_MOST: usize = 10_000;
 
-/// Maximum size of one page of ballots, in bytes: half of what one message between nodes may have.
+/// Size in bytes beyond which a page of ballots is complete: half of the maximum size of a message between nodes.
 const PAGE_BYTES: usize = 512 << 10;
 
-/// Maximum number of lists that one connection may wait for. Each makes work for every node.
+/// Maximum number of lists that one connection may wait for, because each list causes work at every node.
 const LISTS_MOST: usize = 4;
 
-/// A list that is being put together, page by page.
+/// A list that is being assembled, page by page.
 #[derive(Debug)]
 pub(super) struct Listing {
     filter: NameFilter,
     most: usize,
     ballots: BTreeMap<Name, BTreeMap<ProcessId, BallotSeen>>,
-    /// The least name up to which a voter has told its ballots, where one has more.
+    /// Up to this name every voter has sent all its ballots; `None` if no voter has more.
     complete_to: Option<Name>,
     done: Vec<RequestInfo>,
 }
@@ -57,8 +57,8 @@ impl Listing {
 }
 
 impl NodeCore {
-    /// Lists requests for names with a prefix, or for one name. A page ends with the last request of a name; the next one
-    /// begins with the name behind that.
+    /// Lists requests for names with a prefix, or for one name. A page ends with the last request of a name; the next page
+    /// begins with the name after it.
     pub(super) fn list(
         &mut self,
         call_id: CallId,
@@ -96,7 +96,7 @@ impl NodeCore {
         self.deliver_local(now);
     }
 
-    /// Ballots of the voter here, as many as fit into one message, with the texts of their requests.
+    /// Returns the ballots of the voter here, as many as fit into one message, with the texts of their requests.
     pub(super) fn ballots_here(&self, filter: &NameFilter) -> Reply {
         let chosen = |name: &Name| match filter {
             NameFilter::Exact(text) => name.text() == text,
@@ -132,7 +132,7 @@ impl NodeCore {
         Reply::Ballots { ballots: page, texts, more: false }
     }
 
-    /// A ballot of the voter here.
+    /// Returns a ballot of the voter here.
     pub(super) fn ballot_here(&self, name: &Name) -> Option<BallotSeen> {
         let ballot = self.voter.ballot(name)?;
         let vote = ballot.vote().map(|vote| VoteSeen {
@@ -146,7 +146,8 @@ impl NodeCore {
         Some(BallotSeen { name: name.clone(), last: ballot.last(), vote, queue })
     }
 
-    /// A part is there: asks for the next one, or answers with a page. Voters that have not answered are named in it.
+    /// Processes one part of a list: asks for the next part, or answers with a page. The page names the voters
+    /// that have not replied.
     pub(super) fn close_list(
         &mut self,
         call_id: CallId,
@@ -179,7 +180,7 @@ impl NodeCore {
         self.answer(call_id, CallResponse::Page(Page { requests: listing.done, next, silent }));
     }
 
-    /// All requests for one lock: the holder, then the others in the order of their stamps.
+    /// Returns all requests for one lock: the holder, then the others in the order of their stamps.
     pub(super) fn requests_for(
         &self,
         name: &Name,
@@ -209,7 +210,7 @@ impl NodeCore {
         holder.into_iter().chain(waiting).collect()
     }
 
-    /// A request as others see it.
+    /// Returns a request as it is shown to users.
     pub(super) fn request_info(
         &self,
         name: &Name,
@@ -240,7 +241,7 @@ impl NodeCore {
         }
     }
 
-    /// Takes note of texts that another voter knows and this one does not.
+    /// Records texts that another voter knows and this node does not.
     pub(super) fn merge_texts(&mut self, text: Description, now: Time) {
         let unknown = match &text.request {
             Some((request, _)) => self.texts.request(*request).is_none(),
@@ -251,7 +252,7 @@ impl NodeCore {
         }
     }
 
-    /// Voters have told of a session.
+    /// Continues a call once voters have reported the state of its session.
     pub(super) fn close_session(
         &mut self,
         call_id: CallId,
@@ -283,7 +284,7 @@ impl NodeCore {
             return self.answer(call_id, CallResponse::Failed(failure));
         };
         let mut facts = self.merge_session(responded, &seen);
-        // Without a quorum of answers, other voters may still know the request.
+        // Without a quorum of replies, other voters may still know the request.
         let unknown = if is_quorum { Failure::NoRequest } else { Failure::NoQuorum };
         let requests = |core: &Self, facts: &[Fact]| {
             let info = |fact: &Fact| {
@@ -297,7 +298,7 @@ impl NodeCore {
                 let list = requests(self, &facts);
                 self.answer(call_id, CallResponse::List(list));
             }
-            // A client that reads of no request for a lock takes the lock for released.
+            // A client that finds no request for a lock here assumes that the lock is released.
             FollowUp::LeaseInfo if !is_quorum => {
                 self.answer(call_id, CallResponse::Failed(Failure::NoQuorum))
             }
@@ -307,7 +308,7 @@ impl NodeCore {
                 left.sort_unstable();
                 let left = left.get(left.len() / 2).copied().unwrap_or(client_ttl).min(client_ttl);
                 let (ttl_ms, valid_ms) = (client_ttl.0 / 1_000_000, left.0 / 1_000_000);
-                // A client of etcd's API takes this for a grant.
+                // A client of etcd's API interprets a token here as a grant, so the token must be recorded at a quorum.
                 facts.iter_mut().for_each(|fact| {
                     let entered = std::mem::take(&mut fact.entered);
                     fact.token = recorded(&self.electorate, entered);
@@ -358,7 +359,7 @@ impl NodeCore {
         self.release_at_voters(call_id, last.0, last.1, now);
     }
 
-    /// Requests of a session as its voters know them together.
+    /// Merges the requests of a session as its voters know them.
     fn merge_session(
         &self,
         responded: &ProcessSet,
@@ -392,23 +393,23 @@ impl NodeCore {
     }
 }
 
-/// A request of a session.
+/// A request of a session, merged from the replies of voters.
 #[derive(Clone, Debug)]
 struct Fact {
     lock: Name,
     request: RequestId,
     attempt: u64,
     stamp: u64,
-    /// The token, if it holds the lock.
+    /// The token, if the request holds the lock.
     token: Option<u64>,
-    /// Tokens that its client may have been told.
+    /// Tokens that the client may have received.
     known_tokens: Vec<u64>,
-    /// Tokens on record, by voter.
+    /// Recorded tokens by voter.
     entered: Vec<(u64, ProcessId)>,
 }
 
 impl Fact {
-    /// Whether a client that was told this token speaks of this request.
+    /// Returns whether a client that has received this token means this request. `None` matches every request.
     fn has(&self, token: Option<u64>) -> bool {
         token.is_none_or(|token| self.token == Some(token) || self.known_tokens.contains(&token))
     }

@@ -1,4 +1,5 @@
-//! Plausibility of peer messages. A peer with a valid certificate can still be wrong: what cannot be true is ignored.
+//! Plausibility checks of peer messages. A peer with a valid certificate can still be faulty, so
+//! impossible messages are ignored.
 
 use quorate_algorithms::mutex::leased_quorum::{
     Claim, PeerMessage as VoterMessage, ToCandidate, ToVoter,
@@ -9,17 +10,17 @@ use quorate_protocol::Name;
 use super::NodeCore;
 use crate::peer::PeerMessage;
 
-/// Greatest number of a vote or token. A cluster that grants a million locks a second needs 36,000 years to get there;
-/// a greater one would use up all numbers, and with them the lock.
+/// Maximum number of a vote or token. A cluster that grants a million locks per second needs 36,000 years to reach it. A
+/// greater number could use up all numbers, and the lock could not be granted any more.
 const NUMBER_MOST: u64 = 1 << 60;
 
-/// Greatest stamp: above wall-clock milliseconds for the next thousands of years.
+/// Maximum stamp. It is above wall-clock milliseconds for thousands of years.
 const STAMP_MOST: u64 = 1 << 47;
 
-/// Longest address.
+/// Maximum length of an address, in bytes.
 const ADDRESS_MOST: usize = 512;
 
-/// How often a line is logged about one peer at most.
+/// Minimum interval between two log lines about one peer.
 const LOGGED: Span = Span::from_millis(1_000);
 
 /// Numbers in a message that have bounds.
@@ -31,7 +32,7 @@ struct Numbers {
 }
 
 impl NodeCore {
-    /// Why a message cannot be what an honest peer says.
+    /// Checks a message. `Err` contains the reason why a correct peer cannot have sent it.
     pub(super) fn is_plausible(
         &self,
         from: ProcessId,
@@ -69,7 +70,7 @@ impl NodeCore {
         Ok(())
     }
 
-    /// Ignores what a peer has said, and logs that now and then.
+    /// Ignores a message of a peer, and logs that at a limited rate.
     pub(super) fn distrust(&mut self, from: ProcessId, why: &str, now: Time) {
         self.metrics.implausible.inc();
         let last = self.distrusted.get(&from);

@@ -1,4 +1,4 @@
-//! Questions to all voters, for one client's answer.
+//! Questions to all voters, whose replies are merged into the answer to one call.
 
 use std::collections::BTreeMap;
 
@@ -14,57 +14,57 @@ use crate::peer::{
     VoteSeen,
 };
 
-/// Time within which voters have to answer.
+/// Timeout for the voters' replies.
 const QUESTION_TIMEOUT: Span = Span::from_millis(500);
 
-/// A question that is on its way.
+/// A question that is in progress.
 #[derive(Debug)]
 pub(super) struct PendingQuestion {
     call_id: CallId,
-    /// Voters that have not answered yet.
+    /// Voters that have not replied yet.
     open: ProcessSet,
-    /// Voters that have answered and do not abstain.
+    /// Voters that have replied and do not abstain.
     responded: ProcessSet,
     state: QuestionState,
 }
 
-/// Purpose of a question, and the answers so far.
+/// Purpose of a question, and the replies so far.
 #[derive(Debug)]
 pub(super) enum QuestionState {
-    /// A list of requests.
+    /// Lists requests, page by page.
     List(Box<Listing>),
-    /// Whether a token is current.
+    /// Checks whether a token is current.
     Token { name: Name, token: u64, ballots: BTreeMap<ProcessId, BallotSeen> },
-    /// Who holds a lock that is to be released by force.
+    /// Finds the holder of a lock that is to be released by force.
     Holder { name: Name, reason: String, ballots: BTreeMap<ProcessId, BallotSeen> },
-    /// Whether a voter has ended a request by force.
+    /// Ends a request by force. Contains whether a voter has done so.
     Forced(bool),
-    /// Whether a voter knew the request that was released, and whether one knew its session.
+    /// Releases a request. Contains whether a voter knew the request, and whether one knew its session.
     Released { request: RequestId, known: bool, session_known: bool },
-    /// Whether a voter knew the session that was ended.
+    /// Ends a session. Contains whether a voter knew it.
     Ended(bool),
-    /// All nodes know what is watched.
+    /// Waits until all reachable nodes know the watched prefix.
     Watching(String),
-    /// Leases, with the longest time for which a voter has known them.
+    /// Lists leases, with the longest time for which a voter has known each.
     Leases(BTreeMap<i64, Span>),
-    /// A session as voters know it, and what to do with that.
+    /// Collects a session as voters know it. Contains the continuation.
     Session { seen: BTreeMap<ProcessId, SessionSeen>, follow_up: Box<FollowUp> },
 }
 
-/// Continuation once the facts of a session are known.
+/// Continuation once the state of a session is known.
 #[derive(Debug)]
 pub(super) enum FollowUp {
-    /// To start a relay.
+    /// Starts a relay for the session.
     Lookup(u128),
-    /// To grant a lease with a number that the client chose.
+    /// Grants a lease whose identifier the client chose.
     Grant { origin: Origin, ttl: Span, client_location: String, sent: Sent },
-    /// To list its requests.
+    /// Lists the requests of the session.
     List,
-    /// To tell its lifetime.
+    /// Returns the remaining lifetime of the lease.
     LeaseInfo,
-    /// To release a lock.
+    /// Releases the session's request for a lock.
     Release { name: Name, token: Option<u64> },
-    /// To change what a leader proclaims.
+    /// Changes the value that a leader proclaims.
     Proclaim { name: Option<Name>, number: Option<u64>, token: Option<u64>, value: String },
 }
 
@@ -79,7 +79,7 @@ impl QuestionState {
 }
 
 impl NodeCore {
-    /// Asks all voters that can be reached, the one of this node first.
+    /// Asks all reachable voters, the voter of this node first.
     pub(super) fn ask_voters(
         &mut self,
         call_id: CallId,
@@ -101,7 +101,7 @@ impl NodeCore {
         self.on_reply(number, self.settings.id, reply, now);
     }
 
-    /// Number of questions about lists that a connection waits for.
+    /// Returns the number of list questions that a connection waits for.
     pub(super) fn open_lists(&self, connection: super::ConnectionId) -> usize {
         let lists = |pending: &&PendingQuestion| {
             matches!(pending.state, QuestionState::List(_) | QuestionState::Leases(_))
@@ -113,7 +113,7 @@ impl NodeCore {
             .count()
     }
 
-    /// Answer of this node's voter.
+    /// Returns the reply of this node's voter.
     pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
         let silent = !self.voter.is_voting() || self.disk_error.is_some();
         match question {
@@ -254,7 +254,7 @@ impl NodeCore {
         }
     }
 
-    /// Answers with what has arrived.
+    /// Answers the call with the replies that have arrived.
     pub(super) fn close_question(&mut self, number: u64, now: Time) {
         let Some(PendingQuestion { call_id, open, responded, state }) =
             self.pending_questions.remove(&number)
@@ -289,7 +289,7 @@ impl NodeCore {
             }
             QuestionState::Leases(leases) => {
                 let mut leases: Vec<(i64, Span)> = leases.into_iter().collect();
-                // The oldest first, as etcd lists them.
+                // The oldest lease comes first, as in etcd.
                 leases.sort_unstable_by_key(|(lease, age)| (std::cmp::Reverse(*age), *lease));
                 CallResponse::Leases(leases.into_iter().map(|(lease, _)| lease).collect())
             }
@@ -318,9 +318,10 @@ impl NodeCore {
         None
     }
 
-    /// Whether a token is current. Later holders have greater ones, and then so do all voters of a quorum, one of which is in
-    /// every quorum. Spare votes may have greater numbers although the same request holds the lock: so a token is current,
-    /// too, if it is that of the holder.
+    /// Returns whether a token is current. A later holder has a greater token, which a whole quorum of voters has
+    /// confirmed; every quorum shares a voter with that one. So a token is current if a quorum has replied without a
+    /// greater `last`. Spare votes may have greater numbers although the same request still holds the lock. So a token is
+    /// current, too, if it is the holder's.
     fn token_status(
         &self,
         name: &Name,
@@ -345,7 +346,7 @@ impl NodeCore {
         CallResponse::Token(TokenStatus { current, greatest })
     }
 
-    /// Whether tokens of this request are recorded at the voters, because a node runs its candidate.
+    /// Returns whether tokens of this request are recorded at the voters, because a node runs its candidate.
     pub(super) fn records(&self, request: RequestId) -> bool {
         let relayed =
             self.texts.session(request.session).is_some_and(|known| known.session_text.relayed);
@@ -376,7 +377,7 @@ impl NodeCore {
     ) {
         let votes = ballots.values().filter(|ballot| ballot.name == name);
         let votes = votes.filter_map(|ballot| ballot.vote);
-        // The one with most votes: without a quorum of them it may still be about to enter.
+        // Chooses the request with the most votes. Even without a quorum of votes, it may be about to enter.
         let mut counted: BTreeMap<RequestId, usize> = BTreeMap::new();
         for VoteSeen { request, .. } in votes.filter(|vote| !vote.frozen) {
             *counted.entry(request).or_default() += 1;

@@ -1,7 +1,7 @@
-//! Quotas: what one client may have on one node, so that it cannot take all that there is.
+//! Quotas: limits of one client on one node, so that no client can exhaust the node.
 //!
-//! A session ends in many ways, so usage is not counted down: it is only counted up, and counted anew from the sessions
-//! that exist when a quota seems to be used up.
+//! A session ends in many ways, so sessions, requests and bytes are not decremented. They are only incremented, and
+//! recounted from the existing sessions when a quota seems to be exhausted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,12 +12,12 @@ use quorate_protocol::Failure;
 
 use super::{ConnectionId, NodeCore};
 
-/// The client whose quotas are used: one that the file names, or an address.
+/// The client that a quota applies to: a client named in the configuration file, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(Arc<str>);
 
 impl Owner {
-    /// An owner with this name.
+    /// Creates an owner with this name.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
@@ -34,11 +34,11 @@ impl fmt::Display for Owner {
 pub struct Quotas {
     /// Maximum number of sessions.
     pub sessions: usize,
-    /// Maximum number of requests of all its sessions.
+    /// Maximum number of requests, over all sessions of the client.
     pub requests: usize,
     /// Maximum number of watched prefixes.
     pub watches: usize,
-    /// Maximum number of bytes of its names and texts.
+    /// Maximum number of bytes of names and texts.
     pub text_bytes: usize,
 }
 
@@ -48,10 +48,10 @@ impl Default for Quotas {
     }
 }
 
-/// How often usage is counted anew at most.
+/// Minimum interval between two recounts of an owner's usage.
 const RECOUNT: Span = Span::from_millis(100);
 
-/// Owners that are kept before those without anything are dropped.
+/// Number of owners that are kept before owners without usage are dropped.
 const KEPT: usize = 1_024;
 
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) struct Owners {
     of_client: BTreeMap<ConnectionId, Owner>,
     of_session: BTreeMap<u128, Owner>,
     usage: BTreeMap<Owner, Usage>,
-    /// Number of owners at which those without anything are dropped.
+    /// Number of owners above which owners without usage are dropped.
     prune_at: usize,
 }
 
@@ -95,7 +95,7 @@ impl Usage {
 }
 
 impl NodeCore {
-    /// A client has connected.
+    /// Registers the owner of a new connection.
     pub fn connection_opened(&mut self, client: ConnectionId, owner: Owner) {
         self.owners.of_client.insert(client, owner);
     }
@@ -116,7 +116,7 @@ impl NodeCore {
         }
     }
 
-    /// Whether a client may have this as well. If so, it is counted.
+    /// Checks whether a client may use this much more. If so, the usage is counted.
     pub(super) fn charge(
         &mut self,
         client: ConnectionId,
@@ -129,7 +129,7 @@ impl NodeCore {
         }
     }
 
-    /// The same for the owner of a session.
+    /// Does the same as [`Self::charge`] for the owner of a session.
     pub(super) fn charge_session(
         &mut self,
         key: u128,
@@ -167,12 +167,12 @@ impl NodeCore {
         })
     }
 
-    /// Whether a session is relayed here, or known to the voter.
+    /// Returns whether a session is relayed here, or known to the voter.
     pub(super) fn session_exists(&self, session: u128) -> bool {
         self.relays.contains_key(&session) || self.voter.session(session).is_some()
     }
 
-    /// Number of requests of a session, and bytes of its names and texts.
+    /// Returns the number of requests of a session, and the number of bytes of its names and texts.
     fn has(&self, session: u128) -> (usize, usize) {
         if let Some(relay) = self.relays.get(&session) {
             return (relay.interests.len(), relay.text_bytes());
@@ -182,7 +182,7 @@ impl NodeCore {
         (known.requests().len(), names.sum::<usize>() + self.texts.bytes(session))
     }
 
-    /// A session was opened by a client.
+    /// Records the owner of a session.
     pub(super) fn set_owner(&mut self, client: ConnectionId, key: u128) {
         let Some(owner) = self.owners.of_client.get(&client).cloned() else { return };
         self.owners.usage.entry(owner.clone()).or_default().sessions.insert(key);

@@ -1,12 +1,13 @@
-//! A relay: the candidate that a node runs on behalf of a session whose client speaks HTTP or etcd's API, or reaches one node
-//! only. A relay is soft state. If its node dies, the client calls another node, which starts another relay.
+//! A relay: the candidate that a node runs on behalf of a session whose client speaks HTTP or etcd's API, or reaches only
+//! one node. A relay is soft state. If its node dies, the client calls another node, which starts another relay.
 //!
-//! - A client may use several relays at once. They cannot be confused: each has its own beats, and a request that several of
-//!   them pursue belongs to the one with the latest attempt.
-//! - A token is recorded at a quorum of voters before the client hears of it. From then on the voters' lists tell that the
-//!   lock is held, to whichever relay asks, and only the client's word or a lapse of the session frees it.
-//! - A relay never concludes that a lock is lost. What it cannot confirm it does not confirm, and the client's own clock ends
-//!   the client's reliance.
+//! - A client may use several relays at the same time. They cannot be confused: each has its own beats, and a request that
+//!   several of them pursue belongs to the relay with the latest attempt.
+//! - A token is recorded at a quorum of voters before the client learns it. From then on the voters' lists show any relay
+//!   that the lock is held. It is freed by a release of the client, a lapse of the session or a force release. For a lease
+//!   it is also freed if the answer to the call was not delivered.
+//! - A relay never concludes that a lock is lost. It does not confirm a lock that it cannot verify, and then the client's
+//!   validity expires by the client's own clock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -22,20 +23,22 @@ use sha2::{Digest, Sha256};
 use super::{CallId, ConnectionId};
 use crate::lease::LeaseId;
 
-/// Maximum number of recent beats that validity may be counted from.
+/// Maximum number of recent beats from which validity may be counted.
 const BEATS_MOST: usize = 1_024;
 
 /// Maximum number of ended requests that a relay remembers.
 const ENDED_MOST: usize = 1_024;
 
-/// Requests of a session that is named by its key are numbered by its client, through whichever node it asks.
+/// Incarnation of requests of a session that is identified by its key. The client numbers them, whichever node it calls.
 pub(super) const NUMBERED: u64 = 0;
 
-/// A lease has one request for each lock. Attempts tell one turn of asking for it, holding it and releasing it from the next:
-/// a turn begins with the voters' clock in the upper bits, and counts its attempts in the lower ones.
+/// Incarnation of requests of a lease. A lease has one request for each lock. One cycle of requesting, holding and
+/// releasing the lock is a turn, and attempts distinguish the turns: the upper bits of an attempt are the voters' clock
+/// when its turn began, and the lower bits count the attempts of that turn.
 const LEASED: u64 = 1;
 
-/// Whether nodes run the candidates of this request. Clients that run their own draw a number for each process.
+/// Returns whether nodes run the candidates of this request. A client that runs its own candidate chooses a random
+/// incarnation for each process.
 pub(super) const fn is_relayed(request: RequestId) -> bool {
     matches!(request.incarnation, NUMBERED | LEASED)
 }
@@ -43,12 +46,12 @@ pub(super) const fn is_relayed(request: RequestId) -> bool {
 /// Number of bits that count the attempts of one turn.
 const TURN_BITS: u32 = 16;
 
-/// The last attempt of the turn that an attempt belongs to.
+/// Returns the last attempt of the turn that an attempt belongs to.
 pub(super) fn last_of_turn(attempt: u64) -> u64 {
     attempt | ((1 << TURN_BITS) - 1)
 }
 
-/// Number of a lease's request for a lock: the first bytes of a hash of its name.
+/// Number of a lease's request for a lock: the first bytes of a hash of the lock's name.
 fn name_number(name: &Name) -> u64 {
     let mut hash = Sha256::new();
     hash.update([name.kind() as u8]);
@@ -58,12 +61,12 @@ fn name_number(name: &Name) -> u64 {
     u64::from_be_bytes(number.try_into().expect("a hash is longer"))
 }
 
-/// How the clients of a session name it.
+/// How the client identifies its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// By its key, which this node does not keep.
+    /// By the session key.
     Key(quorate_protocol::SessionKey),
-    /// By the number of a lease of etcd's API.
+    /// By the identifier of a lease of etcd's API.
     Lease(LeaseId),
 }
 
@@ -75,7 +78,7 @@ impl Origin {
         }
     }
 
-    /// Failure of a request whose session has ended while it waited.
+    /// Failure of a call whose session has ended while the call waited.
     pub(super) fn ended(&self) -> Failure {
         match self {
             Self::Key(_) => Failure::NoSession,
@@ -84,12 +87,12 @@ impl Origin {
     }
 }
 
-/// When a call was sent, by whose clock.
+/// When a call was sent, and by which clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// In microseconds.
+    /// When the call was sent, in microseconds.
     pub(super) at: u64,
-    /// The connection whose client's clock it is; `None` for this node's own clock.
+    /// The connection whose client's clock `at` refers to; `None` for this node's own clock.
     pub(super) clock: Option<ConnectionId>,
 }
 
@@ -98,7 +101,7 @@ pub(super) struct Sent {
 struct Begun {
     number: u64,
     sent: Sent,
-    /// By this node's clock.
+    /// When the beat began, by this node's clock.
     at: Time,
 }
 
@@ -117,18 +120,19 @@ pub(super) struct Relay {
     pub(super) interests: BTreeMap<RequestId, Interest>,
     /// Requests by their locks.
     by_name: BTreeMap<Name, RequestId>,
-    /// Requests that the client has ended, with the attempt: a voter that could not be reached then may still list them.
+    /// Requests that the client has ended, with the last ended attempt. A voter that was unreachable then
+    /// may still list them.
     ended: BTreeMap<RequestId, u64>,
-    /// The same in the order of their ends.
+    /// The ended requests in the order in which they ended.
     ended_last: VecDeque<RequestId>,
     /// Requests that were ended by force.
     pub(super) forced: BTreeSet<RequestId>,
-    /// The connection through which the client called last.
+    /// The connection of the client's latest call.
     pub(super) connection: ConnectionId,
-    /// The newest beat of which relays at other nodes have learned.
+    /// The newest beat that was announced to relays at other nodes.
     pub(super) announced_beat: u64,
-    /// A lock of a lease was released by force: the lease is not kept alive any longer, because its client has no other way
-    /// to learn it.
+    /// Whether a lock of a lease was released by force. Then the lease is no longer kept alive, because its client has no
+    /// other way to learn of the loss.
     pub(super) doomed: bool,
 }
 
@@ -139,7 +143,7 @@ pub(super) struct PendingCall {
     pub(super) call_id: CallId,
     pub(super) sent: Sent,
     pub(super) until: Time,
-    /// Whether the session has just begun, and is not only kept alive.
+    /// Whether the call opens the session, as opposed to keeping it alive.
     pub(super) opens: bool,
 }
 
@@ -148,26 +152,26 @@ pub(super) struct PendingCall {
 pub(super) struct Interest {
     pub(super) name: Name,
     pub(super) attempt: u64,
-    /// When it began to wait, or to hold.
+    /// When the request began to wait, or to hold the lock.
     pub(super) since: Time,
     pub(super) why: String,
     /// The token, once the client holds the lock.
     pub(super) token: Option<u64>,
     pub(super) waiting: Vec<Waiter>,
-    /// Number of calls that were told the token, and may have heard it.
+    /// Number of calls that were answered with the token, and whose clients may have received it.
     pub(super) answered: usize,
-    /// Whether it goes on without a call that waits here: its client has asked for it through another node, or was told
-    /// that it waits.
+    /// Whether the request continues without a call that waits here, because its client has made it through another node,
+    /// or has been answered that it waits.
     pub(super) detached: bool,
-    /// The create revision that the client was told before there was a token.
+    /// The create revision that the client received first, if it is not the token.
     pub(super) revision: Option<u64>,
-    /// The beat in which the attempt was last raised because another relay had taken the request over.
+    /// The beat in which the attempt was last raised because another relay had taken over the request.
     pub(super) raised: u64,
-    /// Greatest position in a queue.
+    /// Latest position in a voter's queue; 0 until a voter has reported one.
     pub(super) queue_position: u32,
 }
 
-/// A call that waits for a lock, or for confirmation that it is still held.
+/// A call that waits for a lock, or for confirmation that the lock is still held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     pub(super) call_id: CallId,
@@ -175,20 +179,20 @@ pub(super) struct Waiter {
     pub(super) beat: u64,
     pub(super) until: Option<Time>,
     pub(super) mode: WaitMode,
-    /// The token with which the client says that it is inside.
+    /// The token with which the client claims to be inside.
     pub(super) inside: Option<u64>,
-    /// Whether the connection of the call is still there.
+    /// Whether the connection of the call is still open.
     pub(super) connected: bool,
 }
 
-/// How long a call waits.
+/// Condition for which a call waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitMode {
-    /// Until the lock is granted.
+    /// Waits until the lock is granted.
     Granted,
-    /// Until it is known whether the lock is free; otherwise the request is withdrawn.
+    /// Waits until it is known whether the lock is free. If it is not free, the request is withdrawn.
     OnlyIfFree,
-    /// Until it is known whether the lock is free; otherwise the request stays in the queue.
+    /// Waits until it is known whether the lock is free. If it is not free, the request stays in the queue.
     Enqueued,
 }
 
@@ -226,7 +230,7 @@ impl Relay {
         matches!(self.origin, Origin::Lease(_))
     }
 
-    /// The client calls: a beat begins.
+    /// Begins a beat for a call of the client, and returns its number.
     pub(super) fn call(&mut self, connection: ConnectionId, sent: Sent, now: Time) -> u64 {
         (self.called, self.connection) = (now, connection);
         let number = self.beat() + 1;
@@ -248,7 +252,8 @@ impl Relay {
         self.candidate.echoed().map_or(0, |beat| beat.number)
     }
 
-    /// The request with the client's number; where clients have no numbers, the one for this lock.
+    /// Returns the identifier of a request: by the client's number, or by the lock for a lease, whose
+    /// client has no numbers.
     pub(super) fn request(&self, number: u64, name: &Name) -> RequestId {
         let session = self.origin.id();
         match self.is_lease() {
@@ -257,18 +262,18 @@ impl Relay {
         }
     }
 
-    /// A request of this session that is for this lock.
+    /// Returns the request of this session for this lock, if the relay pursues one.
     pub(super) fn interest_in(&self, name: &Name) -> Option<RequestId> {
         self.by_name.get(name).copied()
     }
 
-    /// Pursues a request from now on.
+    /// Starts pursuing a request.
     pub(super) fn put(&mut self, request: RequestId, interest: Interest) {
         self.by_name.insert(interest.name.clone(), request);
         self.interests.insert(request, interest);
     }
 
-    /// Pursues a request no longer.
+    /// Stops pursuing a request.
     pub(super) fn take(&mut self, request: RequestId) -> Option<Interest> {
         let interest = self.interests.remove(&request)?;
         if self.by_name.get(&interest.name) == Some(&request) {
@@ -277,22 +282,22 @@ impl Relay {
         Some(interest)
     }
 
-    /// A request as the candidate has to know it.
+    /// Returns the description of a request for the candidate.
     pub(super) fn wanted(&self, request: RequestId) -> Option<Wanted<Name>> {
         let interest = self.interests.get(&request)?;
         let (lock, attempt, inside) = (interest.name.clone(), interest.attempt, interest.token);
         let ended = Some(self.ended(request)).filter(|ended| *ended < attempt).unwrap_or(0);
-        // Voters stamp it: another relay may have asked for it before.
+        // A stamp of zero lets the voters stamp the request, because another relay may have made it before.
         Some(Wanted { lock, request, attempt, stamp: 0, inside, ended })
     }
 
-    /// Whether a client waits for an answer.
+    /// Returns whether a client waits for an answer.
     pub(super) fn has_calls(&self) -> bool {
         !self.pending.is_empty() || self.interests.values().any(Interest::has_calls)
     }
 
-    /// Token of a lock that the session holds, and the newest beat for which its votes are known to be good at a quorum:
-    /// by the votes that this relay has, or by what voters have listed.
+    /// Returns the token of a lock that the session holds, and the newest beat for which its votes are known to be good at
+    /// a quorum. The source is the votes that this relay has collected, or the lists of the voters.
     pub(super) fn held(&self, request: RequestId) -> Option<(u64, u64)> {
         let own = self.interests.get(&request).and_then(|interest| {
             let report = self.candidate.report(request)?;
@@ -310,7 +315,7 @@ impl Relay {
         }
     }
 
-    /// Everything of the session that voters have listed since a beat, but for what has ended.
+    /// Everything of the session that voters have listed since a beat, except requests that have ended.
     pub(super) fn listed_since(&self, beat: u64) -> impl Iterator<Item = &Entry<Name>> {
         let lease = self.is_lease();
         let entries = self.candidate.listed_since(beat).map(|(_, entry)| entry);
@@ -321,8 +326,8 @@ impl Relay {
         })
     }
 
-    /// Requests that voters have listed since a beat with a recorded token, or that are held through this relay, with their
-    /// locks.
+    /// Requests that voters have listed with a recorded token since a beat, or that are held through this
+    /// relay, with their locks.
     pub(super) fn recorded_since(&self, beat: u64) -> BTreeMap<RequestId, Name> {
         let listed = self.listed_since(beat).filter(|entry| self.is_recorded(entry));
         let forced = self.forced();
@@ -332,26 +337,26 @@ impl Relay {
         listed.chain(held.map(|(request, it)| (*request, it.name.clone()))).collect()
     }
 
-    /// Whether a token is recorded that the client has not ended since.
+    /// Returns whether an entry has a recorded token that the client has not ended since.
     fn is_recorded(&self, entry: &Entry<Name>) -> bool {
         let ended = self.ended(entry.claim.request);
         entry.entered.is_some_and(|(attempt, _)| attempt > ended)
     }
 
-    /// The greatest attempt that voters have listed of a request.
+    /// Returns the greatest attempt of a request that voters have listed.
     pub(super) fn attempt_listed(&self, request: RequestId) -> u64 {
         let entries = self.candidate.listed().filter(|(_, it)| it.claim.request == request);
         entries.map(|(_, entry)| entry.claim.attempt).max().unwrap_or(0)
     }
 
-    /// Requests that were ended by force, as far as voters have told. Their client may not know.
+    /// Requests that were ended by force, as far as voters have reported. Their client may not know.
     pub(super) fn forced(&self) -> BTreeSet<RequestId> {
         let listed = self.candidate.listed().filter(|(_, entry)| entry.forced);
         let listed = listed.map(|(_, entry)| entry.claim.request);
         listed.chain(self.forced.iter().copied()).collect()
     }
 
-    /// Requests without a recorded token that other candidates pursue.
+    /// Requests without a recorded token that only other candidates pursue.
     pub(super) fn claims_of_others(&self, beat: u64) -> BTreeMap<RequestId, (Name, CandidateId)> {
         let entries = self.listed_since(beat).filter(|entry| !self.is_recorded(entry));
         let forced = self.forced();
@@ -364,7 +369,7 @@ impl Relay {
         others.map(claim).collect()
     }
 
-    /// The client has ended a request, up to this attempt.
+    /// Records that the client has ended a request, up to this attempt.
     pub(super) fn note_end(&mut self, request: RequestId, attempt: u64) {
         self.forced.remove(&request);
         let known = self.ended.insert(request, attempt.max(self.ended(request)));
@@ -379,18 +384,18 @@ impl Relay {
         }
     }
 
-    /// The first attempt of a request that is not known here.
+    /// Returns the first attempt of a request that is not known here.
     pub(super) fn first_attempt(&self, request: RequestId, clock: u64) -> u64 {
         let turn = if self.is_lease() { clock << TURN_BITS } else { 1 };
         turn.max(self.ended(request).saturating_add(1))
     }
 
-    /// The last attempt of a request that the client has ended.
+    /// Returns the last attempt of a request that the client has ended; 0 if there is none.
     pub(super) fn ended(&self, request: RequestId) -> u64 {
         self.ended.get(&request).copied().unwrap_or(0)
     }
 
-    /// Voters that list a request that the client has ended.
+    /// Returns the voters that still list a request that the client has ended.
     pub(super) fn ended_but_listed(&self) -> Vec<(ProcessId, RequestId, u64, Name)> {
         if self.ended.is_empty() {
             return Vec::new();
@@ -403,12 +408,13 @@ impl Relay {
         listed.collect()
     }
 
-    /// When the newest beat up to this one began, by this node's clock.
+    /// Returns when the newest beat up to this one began, by this node's clock.
     pub(super) fn begun(&self, beat: u64) -> Option<Time> {
         self.beats.iter().rev().find(|begun| begun.number <= beat).map(|begun| begun.at)
     }
 
-    /// Validity as the client of a call may count it: from the latest call by the same clock whose beat is known to be good.
+    /// Returns validity as the client of a call may count it: from the latest call by the same clock whose beat is
+    /// known to be good.
     pub(super) fn validity(&self, good: u64, sent: Sent, terms: Terms) -> Validity {
         let mut same = self.beats.iter().rev().filter(|begun| begun.sent.clock == sent.clock);
         let latest = same.find(|begun| begun.number <= good).map(|begun| begun.sent.at);
@@ -416,12 +422,12 @@ impl Relay {
         Validity { since: latest.unwrap_or(sent.at).max(sent.at), micros }
     }
 
-    /// Bytes of its names and texts.
+    /// Returns the number of bytes of its names and texts.
     pub(super) fn text_bytes(&self) -> usize {
         self.interests.values().map(|it| it.name.text().len() + it.why.len()).sum()
     }
 
-    /// The answer to a keep-alive: everything that the session holds and waits for.
+    /// Returns the answer to a keep-alive: everything that the session holds and waits for.
     pub(super) fn alive(&self, pending: &PendingCall, good: u64, terms: Terms) -> CallResponse {
         let (mut held, mut waiting) = (Vec::new(), BTreeSet::new());
         let recorded = self.recorded_since(pending.beat);
@@ -456,7 +462,7 @@ impl Interest {
         }
     }
 
-    /// Whether a client waits for this lock.
+    /// Returns whether a client waits for this lock.
     pub(super) fn has_calls(&self) -> bool {
         self.waiting.iter().any(|waiter| waiter.connected)
     }

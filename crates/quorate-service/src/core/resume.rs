@@ -1,8 +1,8 @@
-//! Relays for sessions that are used through another node as well, or were: what they have is known to the voters.
+//! Relays for sessions that are or were used through another node as well. The voters know the state of such sessions.
 //!
-//! A call for a session that has no relay here starts one. Requests that its client names are taken over by a greater
-//! attempt; lock, place in the queue and token stay the same. A keep-alive goes on with everything that the session holds, and
-//! with what waits through a node that has stopped.
+//! A call for a session that has no relay here starts one. The relay takes over a request that the client names by raising
+//! the attempt; the lock and the position in the queue stay the same, and the token stays or grows. A keep-alive continues
+//! everything that the session holds, and the requests that wait through a node that has stopped.
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId};
 use quorate_core::{ProcessId, Span, Time};
@@ -15,7 +15,7 @@ use super::voter_host::node_of;
 use super::{Alarm, CallId, ConnectionId, NodeCore};
 use crate::peer::{Description, PeerMessage, SessionText};
 
-/// A session that voters are asked for.
+/// A session that is being looked up at the voters.
 #[derive(Debug)]
 pub(super) struct Lookup {
     origin: Origin,
@@ -23,7 +23,7 @@ pub(super) struct Lookup {
 }
 
 impl NodeCore {
-    /// A call for a session that has no relay here.
+    /// Handles a call for a session that has no relay here.
     pub(super) fn resume(
         &mut self,
         call_id: CallId,
@@ -70,7 +70,8 @@ impl NodeCore {
         self.set_owner(connection, session);
     }
 
-    /// Voters have told of a session: its time-to-live, or that none of a quorum knows it. `Err` if too few have answered.
+    /// Handles the result of a lookup: the time-to-live of the session, or `None` if no voter of a quorum knows it. `Err`
+    /// if fewer than a quorum have answered.
     pub(super) fn on_lookup(&mut self, session: u128, found: Result<Option<Span>, ()>, now: Time) {
         let Some(Lookup { origin, calls }) = self.lookups.remove(&session) else { return };
         let failure = match found {
@@ -93,7 +94,7 @@ impl NodeCore {
         }
     }
 
-    /// Goes on with a request that another relay has pursued, as voters have listed it since a beat.
+    /// Takes over a request that another relay has pursued, as voters have listed it since a beat.
     fn adopt(&mut self, (request, name): (RequestId, Name), since: u64, now: Time) {
         let session = request.session;
         let Some(relay) = self.relays.get_mut(&session) else { return };
@@ -105,7 +106,7 @@ impl NodeCore {
             (text.why, Some(text.revision).filter(|known| *known > 0))
         });
         let attempt = relay.attempt_listed(request).saturating_add(1);
-        // An older list does not show that the vote was still there when another voter recorded the token.
+        // An older list does not prove that the vote was still given when another voter recorded the token.
         let recorded = relay.candidate.recorded(request);
         let recorded = recorded.filter(|(_, beat)| beat.number >= since);
         let token = recorded.map(|(token, _)| token);
@@ -119,8 +120,9 @@ impl NodeCore {
         self.pursue(session, request, now);
     }
 
-    /// A session was kept alive here: goes on with everything that it holds, so that it outlives voters, and with what waits
-    /// through nodes that have stopped. Relays at other nodes learn of the call.
+    /// Continues a session that was kept alive here. Takes over everything that the session holds, so that it survives
+    /// the failure of voters, and the requests that wait through nodes that have stopped. Relays at other nodes are
+    /// informed of the call.
     pub(super) fn adopt_listed(&mut self, session: u128, since: u64, now: Time) {
         let avoided = self.avoided();
         let Some(relay) = self.relays.get_mut(&session) else { return };
@@ -142,7 +144,7 @@ impl NodeCore {
         }
     }
 
-    /// The client of a session has called another node: the relay here begins a beat, which the call has caused.
+    /// Begins a beat in the relay here, because the client of its session has called another node.
     pub(super) fn called_elsewhere(
         &mut self,
         from: ProcessId,
@@ -159,7 +161,7 @@ impl NodeCore {
         self.send_beat(session, beat, now);
     }
 
-    /// A node has no relay for a session any more: goes on with what waits through it.
+    /// Takes over the requests that wait through a node which no longer has a relay for the session.
     pub(super) fn adopt_from(&mut self, node: ProcessId, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let since = relay.echoed();

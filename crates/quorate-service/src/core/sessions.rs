@@ -14,23 +14,23 @@ use crate::peer::{Description, Question, RequestText, SessionText};
 /// Permitted times-to-live of a session before they are clamped to the bounds of the cluster, in milliseconds.
 const TTL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 
-/// Time within which a quorum has to echo the beat of a call.
+/// Timeout for a quorum of voters to echo the beat of a call.
 pub(super) const ECHO_TIMEOUT: Span = Span::from_millis(2_000);
 
-/// Time within which it has to be known whether a lock is free.
+/// Timeout for finding out whether a lock is free.
 const ONLY_IF_FREE_TIMEOUT: Span = Span::from_millis(1_000);
 
-/// Time after which a request asks more voters than the preferred ones: a lock that is held for longer has spare votes, so
-/// that it outlives its voters.
+/// Delay after which a request asks all voters instead of only the preferred ones. A lock that is held for longer has spare
+/// votes, so that it survives the failure of some of its voters.
 pub(super) const WIDEN_DELAY: Span = Span::from_millis(150);
 
-/// A call for a lock that began less than this ago may be newer than a release of the lock that has just arrived.
+/// An acquire call that began less than this ago may be newer than a release of the same lock that has just arrived.
 const RECENT: Span = Span::from_millis(1_000);
 
 /// Maximum number of calls that may wait for one request.
 const CALLS_MOST: usize = 1_024;
 
-/// A call of a session.
+/// A call within a session.
 #[derive(Clone, Debug)]
 pub(crate) enum SessionCall {
     KeepAlive,
@@ -44,21 +44,21 @@ pub(crate) enum SessionCall {
     Close,
 }
 
-/// A lock that a client asks for.
+/// An acquire call of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireCall {
     pub(crate) number: u64,
     pub(crate) name: Name,
     pub(crate) wait_ms: Option<u64>,
     pub(crate) why: String,
-    /// The token with which the client says that it is inside.
+    /// The token with which the client claims to be inside.
     pub(crate) inside: Option<u64>,
-    /// Whether the answer may be that the request waits.
+    /// Whether the call may be answered with [`CallResponse::Queued`] instead of waiting for the grant.
     pub(crate) enqueue: bool,
 }
 
 impl NodeCore {
-    /// Handles a call of a client. `key` makes the key of a new session.
+    /// Handles a call of a client. `key` generates the key of a new session.
     pub fn on_call(
         &mut self,
         connection: ConnectionId,
@@ -190,7 +190,7 @@ impl NodeCore {
         );
     }
 
-    /// Opens a session. It is answered once a quorum knows the session.
+    /// Opens a session. The call is answered once a quorum knows the session.
     pub(super) fn open(
         &mut self,
         call_id: CallId,
@@ -249,7 +249,7 @@ impl NodeCore {
         }
     }
 
-    /// A call begins a beat, and is answered once a quorum has echoed it.
+    /// Begins a beat for a call. The call is answered once a quorum has echoed that beat.
     fn begin_call(
         &mut self,
         session: u128,
@@ -264,13 +264,13 @@ impl NodeCore {
         self.send_beat(session, beat, now);
     }
 
-    /// Tells all voters of a beat that a call has begun.
+    /// Sends a beat that a call has begun to all voters.
     pub(super) fn send_beat(&mut self, session: u128, beat: u64, now: Time) {
         self.drive(session, now, |relay, out| relay.candidate.begin_beat(beat, 0, out));
         self.retry_stale(session, now);
     }
 
-    /// A call of a session, through whichever node.
+    /// Handles a call of a session, whichever node has opened the session.
     pub(super) fn session_call(
         &mut self,
         call_id: CallId,
@@ -308,7 +308,7 @@ impl NodeCore {
         }
     }
 
-    /// A call that the relay of its session handles.
+    /// Handles a call in the relay of its session.
     pub(super) fn relay_call(
         &mut self,
         call_id: CallId,
@@ -377,14 +377,14 @@ impl NodeCore {
         self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.describe_request(session, request, now);
         match is_known {
-            // Whether it is still held is known once voters have echoed this call.
+            // Whether the lock is still held is known once voters have echoed the beat of this call.
             true => self.send_beat(session, beat, now),
             false => self.pursue(session, request, now),
         }
         Ok(())
     }
 
-    /// Whether a session may make a request that is not known here.
+    /// Checks whether a session may make a request that is not known here.
     fn may_begin(
         &mut self,
         session: u128,
@@ -414,7 +414,8 @@ impl NodeCore {
         self.charge_session(session, Charge { requests: 1, bytes, ..Charge::default() }, now)
     }
 
-    /// The client has stopped, or no longer wants a lock. It is told once a quorum knows.
+    /// Releases a request, because its client has stopped or no longer wants the lock. The call is answered
+    /// once a quorum knows.
     pub(super) fn release_at_voters(
         &mut self,
         call_id: CallId,
@@ -426,7 +427,8 @@ impl NodeCore {
         self.ask_voters(call_id, Question::Release(request, attempt), state, now);
     }
 
-    /// The client has released a request, through whichever node: a relay here does not ask for it again.
+    /// Stops pursuing a request that the client has released through any node, so that the relay here does
+    /// not request it again.
     pub(super) fn drop_interest(&mut self, request: RequestId, attempt: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&request.session) else { return };
         relay.note_end(request, attempt);
@@ -441,8 +443,8 @@ impl NodeCore {
         self.reacquire(request, interest.name, attempt, connected, now);
     }
 
-    /// A request has ended, up to this attempt. Calls for a lock that its lease has released ask for it anew, if they may have
-    /// come after the release; others fail.
+    /// Handles the end of a request, up to the attempt `ended`. Calls for a lock that its lease has released request the
+    /// lock anew if they may have begun after the release. Other calls fail.
     pub(super) fn reacquire(
         &mut self,
         request: RequestId,
@@ -462,7 +464,8 @@ impl NodeCore {
         else {
             return;
         };
-        // A call for a lock that was held waits as long as it takes now that it is not.
+        // A call that confirms a held lock has a short timeout. Now the lock is not held, so the call
+        // waits without a limit.
         let held = |waiter: Waiter| match waiter.mode {
             WaitMode::Granted => Waiter { until: None, ..waiter },
             _ => waiter,
@@ -477,7 +480,7 @@ impl NodeCore {
         self.pursue(request.session, request, now);
     }
 
-    /// A leader proclaims something else, named by its lock or by the client's number.
+    /// Changes the value that a leader proclaims. The election is given by its name or by the client's request number.
     fn proclaim(
         &mut self,
         call_id: CallId,
@@ -516,7 +519,7 @@ impl NodeCore {
         );
     }
 
-    /// Texts of a request of a relay here, for all nodes.
+    /// Sends the texts of a request that a relay here pursues to all nodes.
     pub(super) fn describe_request(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let Some(interest) = relay.interests.get(&request) else { return };
@@ -533,7 +536,7 @@ pub(super) fn too_much(reason: String) -> CallResponse {
     CallResponse::Failed(Failure::TooMuch(reason))
 }
 
-/// Voters hear a call a little later than its node: until then its relay is kept.
+/// Additional time for which a relay is kept, because voters receive a call slightly later than its node.
 pub(super) fn expiry_margin(ttl: Span) -> Span {
     Span((ttl.0 / 8).min(100_000_000))
 }

@@ -1,4 +1,4 @@
-//! How the node is.
+//! Status and readiness of the node.
 
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
@@ -6,15 +6,15 @@ use quorate_protocol::{MemberStatus, NodeStatus};
 
 use super::{Alarm, NodeCore, PeerError};
 
-/// A node is ready this long after its start, although clients that had votes here have not been heard yet: the lease of one
-/// that has died may be long.
+/// Time after the start at which a node becomes ready even if clients that had votes here have sent no beat yet. The lease
+/// of a client that has died may last longer.
 const RESTART_GRACE: Span = Span::from_millis(5_000);
 
-/// Interval at which votes of such clients are counted.
+/// Interval at which the votes of such clients are counted.
 const UNHEARD_INTERVAL: Span = Span::from_millis(100);
 
 impl NodeCore {
-    /// Counts the votes from before a restart whose clients have not been heard since.
+    /// Counts the votes from before a restart whose clients have sent no beat since.
     pub(super) fn count_unheard(&mut self, started: Time, now: Time) {
         self.unheard = if now < started + RESTART_GRACE { self.voter.unheard() } else { 0 };
         if self.unheard > 0 {
@@ -22,19 +22,20 @@ impl NodeCore {
         }
     }
 
-    /// This node and the peers that are connected and not suspected.
+    /// Returns this node and the peers that are connected and not suspected.
     fn reachable(&self) -> ProcessSet {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
         let connected: ProcessSet = up.chain([self.settings.id]).collect();
         &connected - &self.suspected
     }
 
-    /// Whether the voters that can be reached contain a quorum.
+    /// Returns whether the reachable voters contain a quorum.
     pub(super) fn has_quorum(&self) -> bool {
         self.electorate.is_quorum(&self.reachable())
     }
 
-    /// Why the node gives no locks now: one sentence for each reason, each with a word for programs in front.
+    /// Returns the reasons why the node grants no locks now. Each reason is a sentence that begins with
+    /// a keyword for programs.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         if self.leaving.is_some() {
@@ -53,7 +54,7 @@ impl NodeCore {
                     .to_owned(),
             );
         }
-        // A lock that was taken meanwhile needs this vote as soon as another node stops.
+        // A lock that was acquired in the meantime needs this vote as soon as another node stops.
         if self.unheard > 0 {
             reasons.push(format!(
                 "restarted: {} votes belong to clients that have not been heard since; the node is ready when they are, \
@@ -71,7 +72,7 @@ impl NodeCore {
         reasons
     }
 
-    /// The state file can be written, or not and why.
+    /// Sets or clears the error of the state file.
     pub fn state_written(&mut self, written: Result<(), String>) {
         if written.is_err() {
             self.metrics.disk_failures.inc();
@@ -79,7 +80,7 @@ impl NodeCore {
         self.state_file_error = written.err();
     }
 
-    /// Why there is no connection to a peer; `None` if there is one, or if nothing is known.
+    /// Sets the reason why a peer is not connected; `None` if it is connected, or if no reason is known.
     pub fn set_peer_error(&mut self, peer: ProcessId, error: Option<PeerError>) {
         match error {
             Some(error) => drop(self.peer_errors.insert(peer, error)),
@@ -87,17 +88,17 @@ impl NodeCore {
         }
     }
 
-    /// Number of other nodes that can be reached.
+    /// Returns the number of other nodes that are connected.
     pub fn peers_up(&self) -> usize {
         self.up.values().filter(|up| up.is_ok()).count()
     }
 
-    /// Number of requests that relays of this node pursue.
+    /// Returns the number of requests that relays of this node pursue.
     pub(super) fn requests(&self) -> usize {
         self.relays.values().map(|relay| relay.interests.len()).sum()
     }
 
-    /// Metrics in Prometheus's text format.
+    /// Returns the metrics in Prometheus's text format.
     pub fn metrics_text(&self) -> String {
         let metrics = &self.metrics;
         metrics.sessions.set((self.relays.len() + self.direct.len()) as i64);
@@ -141,7 +142,8 @@ impl NodeCore {
             quorum: self.has_quorum(),
             quorums: settings.coterie.name().to_owned(),
             lease_us: terms.ttl_most.0 / 1_000,
-            // The slowest voter forgets a session after one ttl by its own clock; then one message frees the next.
+            // The slowest voter drops a session after one ttl by its own clock. Then one message gives the vote
+            // to the next request.
             replaced_within_us: (terms.abstention() + settings.delay_bounds.bound).0 / 1_000,
             not_before_us: terms.validity(terms.ttl_least).0 / 1_000,
             sessions: (self.relays.len() + self.direct.len()) as u64,

@@ -1,5 +1,5 @@
-//! Texts of sessions and requests, kept beside the voter: who, where and why. Soft state: a node that has lost it shows
-//! less, and nothing else depends on it.
+//! Texts of sessions and requests, kept beside the voter: client name, location and purpose. This is soft state: a node
+//! that has lost it shows less, and nothing else depends on it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ const SESSIONS_MOST: usize = 200_000;
 /// Maximum number of requests with texts in one session.
 const REQUESTS_MOST: usize = 4_096;
 
-/// Texts of a session that the voter does not know are kept for this long: they may arrive before its first beat.
+/// Time for which texts of a session are kept although the voter does not know it. Texts may arrive before
+/// the session's first beat.
 const UNKNOWN: Span = Span::from_millis(10_000);
 
 /// All texts at one node.
@@ -29,14 +30,14 @@ pub(super) struct Texts {
 pub(super) struct SessionRecord {
     pub(super) session_text: SessionText,
     pub(super) requests: BTreeMap<RequestId, (RequestText, Time)>,
-    /// When they were last changed.
+    /// When the texts were last updated.
     updated: Time,
-    /// When they were first heard.
+    /// When the first text of the session arrived.
     pub(super) since: Time,
 }
 
 impl Texts {
-    /// Takes note of texts; tells whether the text of a request has changed.
+    /// Records texts; returns whether the text of a request has changed.
     pub(super) fn record(&mut self, description: Description, now: Time) -> bool {
         let Description { session, session_text, request } = description;
         if self.sessions.len() >= SESSIONS_MOST && !self.sessions.contains_key(&session) {
@@ -66,7 +67,7 @@ impl Texts {
         self.sessions.get(&session)
     }
 
-    /// Bytes of the texts of a session's requests.
+    /// Returns the number of bytes of the texts of a session's requests.
     pub(super) fn bytes(&self, session: u128) -> usize {
         let requests = self.sessions.get(&session).into_iter().flat_map(|it| it.requests.values());
         requests.map(|(text, _)| text.why.len()).sum()
@@ -80,7 +81,7 @@ impl Texts {
         self.sessions.get(&request.session)?.requests.get(&request)
     }
 
-    /// The texts of a session and of one of its requests, as others are told.
+    /// Returns the texts of a session and of one of its requests, as they are sent to other nodes.
     pub(super) fn describe(
         &self,
         session: u128,
@@ -102,7 +103,7 @@ impl Texts {
         self.sessions.remove(&session);
     }
 
-    /// Drops texts of sessions that are over.
+    /// Drops texts of sessions that have ended.
     pub(super) fn sweep(&mut self, exists: impl Fn(u128) -> bool, now: Time) {
         self.sessions
             .retain(|session, known| now.since(known.updated) < UNKNOWN || exists(*session));

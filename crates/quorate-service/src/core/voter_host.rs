@@ -1,4 +1,5 @@
-//! The voter of this node: its start, its messages and its clock, and the failure detector that tells which voters to avoid.
+//! The voter of this node: its start, its messages and its clock, and the failure detector that determines
+//! which voters to avoid.
 
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Electorate, Record, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
@@ -9,15 +10,15 @@ use quorate_protocol::{Name, ServerMessage};
 use super::{Action, Alarm, GOSSIP, LocalMessage, NodeCore, Settings, VoterStart};
 use crate::peer::PeerMessage;
 
-/// Bits of a candidate's identifier that are not the number of its node.
+/// Position of the node number in a candidate's identifier. The bits below it are random.
 const NODE_SHIFT: u32 = 56;
 
-/// The node that has assigned this identifier.
+/// Returns the node that has assigned this identifier.
 pub(super) fn node_of(candidate: CandidateId) -> ProcessId {
     ProcessId::from_index((candidate.0 >> NODE_SHIFT) as usize)
 }
 
-/// The voter, as far as it remembers.
+/// Creates the voter from the state that it remembers.
 pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> Voter<Name> {
     let mut voter = Voter::new(settings.id, electorate.clone(), settings.terms);
     match settings.voter.clone() {
@@ -34,19 +35,19 @@ pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> 
 }
 
 impl NodeCore {
-    /// The voter, for a driver that writes its vote file anew.
+    /// Returns the voter, for a driver that rewrites its vote file.
     pub fn voter(&self) -> &Voter<Name> {
         &self.voter
     }
 
-    /// Numbers up to this one are durable.
+    /// Reports that vote numbers up to this one are reserved durably.
     pub fn reserved(&mut self, ceiling: u64, now: Time) {
         self.with_voter(now, |voter, out| voter.reserved(ceiling, out));
         self.deliver_local(now);
     }
 
-    /// Votes cannot be written for this reason, or can be again. Meanwhile the voter hears nothing, so that it promises
-    /// nothing.
+    /// Sets or clears the error of the vote file. While there is an error, messages of candidates do not reach the voter,
+    /// so that it promises nothing.
     pub fn set_disk_error(&mut self, error: Option<String>) {
         if error.is_some() {
             self.metrics.disk_failures.inc();
@@ -54,7 +55,7 @@ impl NodeCore {
         self.disk_error = error;
     }
 
-    /// An identifier for a candidate, which tells its node.
+    /// Returns a new identifier for a candidate, which contains the number of this node.
     pub(super) fn new_candidate(&mut self) -> CandidateId {
         let node = (self.settings.id.index() as u64) << NODE_SHIFT;
         CandidateId(node | self.unique_number() >> (64 - NODE_SHIFT))
@@ -88,7 +89,7 @@ impl NodeCore {
         }
     }
 
-    /// A candidate's message for the voter of this node.
+    /// Delivers a candidate's message to the voter of this node.
     pub(super) fn deliver_to_voter(
         &mut self,
         from: CandidateId,
@@ -104,7 +105,7 @@ impl NodeCore {
         self.with_voter(now, |voter, out| voter.on_message(from, message, now, out));
     }
 
-    /// The voter's message goes to where the candidate is: a relay here, a direct client's connection, or another node.
+    /// Sends the voter's message to the candidate: a relay here, a direct client's connection, or a relay at another node.
     fn send_to_candidate(&mut self, candidate: CandidateId, message: ToCandidate<Name>, now: Time) {
         if let ToCandidate::Vote { lock, claim, .. } = &message {
             self.metrics.votes.inc();
@@ -129,7 +130,7 @@ impl NodeCore {
         }
     }
 
-    /// A voter's message for a candidate of this node.
+    /// Delivers a voter's message to a candidate of this node.
     pub(super) fn deliver_to_candidate(
         &mut self,
         voter: ProcessId,
@@ -146,7 +147,7 @@ impl NodeCore {
         }
     }
 
-    /// A candidate of this node sends to a voter.
+    /// Sends a message of a candidate of this node to a voter.
     pub(super) fn send_to_voter(
         &mut self,
         candidate: CandidateId,
@@ -206,7 +207,8 @@ impl NodeCore {
         }
     }
 
-    /// Suspicion costs messages only: a suspected voter is avoided, and its votes still count.
+    /// Handles a change of suspicion. A wrong suspicion only costs messages: a suspected voter is avoided, and
+    /// its votes still count.
     fn deliver_suspicion(&mut self, belief: Belief, now: Time) {
         let changed = match belief {
             Belief::Crashed(peer) => self.suspected.insert(peer),

@@ -1,7 +1,8 @@
 //! Watches: voters publish their votes for watched names, and the node of the watcher merges them into changes of holders.
 //!
-//! A node tells its peers when its clients begin to watch a prefix and when the last one stops: a watch costs one small
-//! message to each peer, however many there are already. A peer that connects is told all of them, in parts that fit.
+//! A node informs its peers when its clients begin to watch a prefix, and when the last watcher of it stops. A watch
+//! costs one small message to each peer, however many watches exist. A peer that connects receives all prefixes, in
+//! messages of bounded size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +16,17 @@ use super::sessions::too_much;
 use super::{Alarm, CallId, ConnectionId, NodeCore};
 use crate::peer::{BallotSeen, Description, PeerMessage, Question, WatchUpdate};
 
-/// Maximum number of prefixes for one connection.
+/// Maximum number of watched prefixes of one connection.
 const WATCHES_MOST: usize = 64;
 
-/// Maximum number of different prefixes on one node, and of those that a peer may tell of.
+/// Maximum number of different prefixes that are watched through one node. It also limits the prefixes
+/// accepted from one peer.
 const PREFIXES_MOST: usize = 65_536;
 
-/// Prefixes in one message: far less than a message between nodes may have.
+/// Maximum number of prefixes in one message, far below the maximum size of a message between nodes.
 const PREFIXES_AT_ONCE: usize = 1_024;
 
-/// How long after a message to a peer could not be queued the peer is told everything again.
+/// Delay after which all prefixes are sent to a peer again if a message to it could not be queued.
 const WATCH_RESEND_DELAY: Span = Span::from_millis(1_000);
 
 /// Maximum number of names whose votes are remembered for watchers.
@@ -33,7 +35,7 @@ const NAMES_MOST: usize = 100_000;
 /// Maximum number of ballots in one message.
 const BALLOTS_MOST: usize = 512;
 
-/// The prefixes that clients of this node watch.
+/// Prefixes that clients of this node watch.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
     by_connection: BTreeMap<ConnectionId, BTreeSet<String>>,
@@ -53,7 +55,7 @@ impl Watchers {
         self.by_connection.get(&connection).is_some_and(|prefixes| prefixes.contains(prefix))
     }
 
-    /// Whether the prefix was not watched on this node before.
+    /// Adds a watch; returns whether the prefix was not watched on this node before.
     fn add(&mut self, connection: ConnectionId, prefix: &str) -> bool {
         self.by_connection.entry(connection).or_default().insert(prefix.to_owned());
         let connections = self.by_prefix.entry(prefix.to_owned()).or_default();
@@ -61,7 +63,7 @@ impl Watchers {
         connections.len() == 1
     }
 
-    /// How many prefixes the client had, and those that are not watched on this node any longer.
+    /// Removes all watches of a connection; returns their number, and the prefixes that are no longer watched on this node.
     fn remove(&mut self, connection: ConnectionId) -> (usize, Vec<String>) {
         let Some(prefixes) = self.by_connection.remove(&connection) else { return (0, Vec::new()) };
         let had = prefixes.len();
@@ -82,24 +84,24 @@ impl Watchers {
     }
 }
 
-/// All beginnings of a name, the empty one included.
+/// Returns all prefixes of a name, including the empty one.
 fn prefixes_of(name: &str) -> impl Iterator<Item = &str> {
     (0..=name.len()).filter_map(|end| name.get(..end))
 }
 
-/// Watched prefixes, of clients here and of other nodes.
+/// Watched prefixes of clients here and of other nodes.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    /// Prefixes that connections watch or are about to.
+    /// Prefixes that connections watch, or will watch once all reachable nodes know.
     wanted: Watchers,
-    /// Prefixes of watches that all nodes know of: changes are told.
+    /// Prefixes that all reachable nodes know. Changes of their names are sent to the watchers.
     active: Watchers,
-    /// What clients of each peer watch.
+    /// Prefixes that clients of each peer watch.
     peers: BTreeMap<ProcessId, BTreeSet<String>>,
     names: BTreeMap<Name, Watched>,
 }
 
-/// A name that is watched.
+/// State of a watched name.
 #[derive(Debug, Default)]
 struct Watched {
     ballots: BTreeMap<ProcessId, BallotSeen>,
@@ -111,7 +113,7 @@ fn matches(prefixes: &BTreeSet<String>, name: &Name) -> bool {
 }
 
 impl Watches {
-    /// All nodes know of a watch.
+    /// Activates a watch, because all reachable nodes know the prefix.
     pub(super) fn begin(&mut self, connection: ConnectionId, prefix: &str) {
         if self.wanted.has(connection, prefix) {
             self.active.add(connection, prefix);
@@ -126,7 +128,7 @@ impl Watches {
         self.wanted.by_connection.keys().copied()
     }
 
-    /// Forgets names without watchers.
+    /// Forgets names that no client watches.
     pub(super) fn sweep(&mut self) {
         if self.names.is_empty() {
             return;
@@ -169,12 +171,12 @@ impl NodeCore {
         }
         let own = self.ballots_with(&BTreeSet::from([prefix.clone()]));
         self.on_ballots(self.settings.id, own, now);
-        // Peers have sent their votes before they answer this.
+        // Peers have sent their votes before they answer this question.
         self.ask_voters(call_id, Question::Barrier, QuestionState::Watching(prefix), now);
         None
     }
 
-    /// The connection of a watcher is closed.
+    /// Removes all watches of a connection that is closed.
     pub(super) fn unwatch(&mut self, connection: ConnectionId) {
         self.watch.active.remove(connection);
         let (had, remove) = self.watch.wanted.remove(connection);
@@ -190,7 +192,7 @@ impl NodeCore {
         }
     }
 
-    /// Tells a peer everything that clients here watch.
+    /// Sends a peer all prefixes that clients here watch.
     pub(super) fn send_all_watches(&mut self, peer: ProcessId) {
         let prefixes: Vec<String> = self.watch.wanted.by_prefix.keys().cloned().collect();
         let reset = WatchUpdate { reset: true, ..WatchUpdate::default() };
@@ -201,7 +203,7 @@ impl NodeCore {
         }
     }
 
-    /// A message about watches could not be queued for a peer: it is told everything again later.
+    /// Schedules a full resend, because a message about watches could not be queued for a peer.
     pub fn watch_update_lost(&mut self, peer: ProcessId, now: Time) {
         self.alarms.insert((now + WATCH_RESEND_DELAY, Alarm::ResendWatches(peer)));
     }
@@ -212,7 +214,7 @@ impl NodeCore {
         }
     }
 
-    /// What clients of a peer watch has changed: it is told the votes for new prefixes.
+    /// Handles a change of the prefixes that clients of a peer watch. Sends the peer the votes for new prefixes.
     pub(super) fn on_watch_update(&mut self, peer: ProcessId, update: WatchUpdate) {
         let known = self.watch.peers.entry(peer).or_default();
         if update.reset {
@@ -240,7 +242,7 @@ impl NodeCore {
         }
     }
 
-    /// Ballots of the voter here whose vote is given.
+    /// Returns the ballots of the voter here whose vote is given and whose name has one of the prefixes.
     fn ballots_with(&self, prefixes: &BTreeSet<String>) -> Vec<BallotSeen> {
         let ballots = self.voter.ballots();
         let chosen = ballots.filter(|(name, it)| it.vote().is_some() && matches(prefixes, name));
@@ -251,7 +253,7 @@ impl NodeCore {
         Some(BallotSeen { queue: Vec::new(), ..self.ballot_here(name)? })
     }
 
-    /// A vote of the voter here has changed.
+    /// Publishes a changed vote of the voter here.
     pub(super) fn publish_ballot(&mut self, name: &Name, now: Time) {
         if self.watch.peers.is_empty() && self.watch.wanted.is_empty() {
             return;
@@ -266,7 +268,7 @@ impl NodeCore {
         }
     }
 
-    /// Votes of a voter for names that clients here watch.
+    /// Handles votes of a voter for names that clients here watch.
     pub(super) fn on_ballots(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, now: Time) {
         for ballot in ballots {
             let name = ballot.name.clone();
@@ -279,7 +281,7 @@ impl NodeCore {
         }
     }
 
-    /// Tells watchers if the holder has changed.
+    /// Notifies watchers if the holder has changed.
     fn update_holder(&mut self, name: &Name, now: Time) {
         let Some(watched) = self.watch.names.get(name) else { return };
         let ballots = watched.ballots.iter().map(|(voter, ballot)| (*voter, ballot));
@@ -306,7 +308,7 @@ impl NodeCore {
         }
     }
 
-    /// Texts have arrived: watchers learn what a leader proclaims.
+    /// Records texts, and notifies watchers if the text of a holder has changed.
     pub(super) fn on_description(&mut self, description: Description, now: Time) {
         let request = description.request.as_ref().map(|(request, _)| *request);
         if !self.texts.record(description, now) || self.watch.active.is_empty() {
@@ -334,7 +336,7 @@ mod tests {
         core.on_call(ConnectionId(connection), message, || SessionKey(0), Time(2));
     }
 
-    /// Bytes sent to peers about watches.
+    /// Returns the number of bytes sent to peers about watches.
     fn watch_update_bytes(core: &mut NodeCore) -> usize {
         let bytes = |action| match action {
             Action::Send(_, message @ PeerMessage::WatchUpdate(_)) => {

@@ -1,4 +1,5 @@
-//! Names and passwords: a client's token of ours is its password, and what it shows from then on.
+//! Authentication by name and password. The password is the client's quorate token, and is returned as the
+//! token for later calls.
 
 use quorate_etcd::etcdserverpb::auth_server::Auth;
 use quorate_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
@@ -18,7 +19,7 @@ impl Auth for Etcd {
             return Err(Status::failed_precondition("etcdserver: authentication is not enabled"));
         }
         let credentials = PresentedCredentials { token: Some(password.clone()), certificate: None };
-        // A wrong name is not told from a wrong password.
+        // A wrong name is not distinguished from a wrong password.
         match self.authenticator.authenticate(&credentials) {
             Ok(permissions) if permissions.name == name => {
                 let header = self.header(0);

@@ -1,4 +1,4 @@
-//! Elections.
+//! The election service of etcd's API.
 
 use std::pin::Pin;
 
@@ -16,7 +16,7 @@ use crate::lease::LeaseCall;
 use crate::local_client::LocalConnection;
 
 impl Etcd {
-    /// Who leads.
+    /// Returns the leader of an election, if there is one.
     async fn leader_of(&self, caller: &Caller, name: &Name) -> Result<Option<RequestInfo>, Status> {
         let leader = self.local_client.leader_of(&caller.permissions, name.text()).await;
         leader.map_err(|failure| status::of(failure, "election"))
@@ -24,7 +24,7 @@ impl Etcd {
 
     fn led_by(&self, info: &RequestInfo) -> LeaderResponse {
         let kv = keys::kv(info);
-        // Who was told another number when it asked is known by that; the token is in the header.
+        // The key has the revision that the leader received first; the header has the token.
         let token = match info.state {
             RequestState::Holding { token, .. } => token,
             RequestState::Waiting => 0,
@@ -33,13 +33,13 @@ impl Etcd {
     }
 }
 
-/// The name, the lease and the token of a leader, as its caller knows them.
+/// Parses the name, the lease and the token of a leader, as its caller knows them.
 fn leader(key: Option<LeaderKey>) -> Result<(Name, i64, u64), Status> {
     let Some(LeaderKey { name, key, rev, lease }) = key else {
         return Err(Status::invalid_argument("\"leader\" field must be provided"));
     };
     let name = names::name(Kind::Election, &name)?;
-    // Who leaves the lease out has said it in the key.
+    // If the field is zero, the lease is taken from the key.
     let lease = match names::split(Kind::Election, &key) {
         Some((_, of_key)) if lease == 0 => of_key,
         _ => lease,
@@ -59,7 +59,7 @@ impl Election for Etcd {
         let lease = self.lease_or_new(&caller, lease).await?;
         let value = names::text(&value);
         let token = self.acquire(&caller, lease, &name, value.clone(), "election").await?;
-        // Who leads already proclaims what it says now.
+        // A client that already leads proclaims its new value.
         let proclaim = LeaseCall::Proclaim { name: name.clone(), token, value };
         match self.lease_call(&caller, lease, proclaim).await {
             Ok(_) => {}
@@ -116,7 +116,7 @@ impl Election for Etcd {
         let name = names::name(Kind::Election, &request.into_inner().name)?;
         let watch = self.local_client.watch(&caller.permissions, name.text().to_owned()).await;
         let mut connection = watch.map_err(|failure| status::of(failure, "election"))?;
-        // Nothing is missed once all nodes know; who leads by then is asked.
+        // Once all reachable nodes know the watch, no change is missed. The leader at that time is queried.
         let missed = connection.wait_until_watching().await;
         let missed = missed.map_err(|failure| status::of(failure, "election"))?;
         let missed = missed.into_iter().filter_map(|change| change.holder).next_back();
@@ -133,7 +133,7 @@ impl Election for Etcd {
         let (name, lease, token) = leader(request.into_inner().leader)?;
         match self.lease_call(&caller, lease, LeaseCall::Release { name, token: Some(token) }).await
         {
-            // Who does not lead has nothing to resign from.
+            // Resigning succeeds for a client that does not lead.
             Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
                 Ok(Response::new(ResignResponse { header: self.header(token) }))
             }
@@ -142,18 +142,18 @@ impl Election for Etcd {
     }
 }
 
-/// What an observer has seen.
+/// State of an observer.
 struct Observer {
     etcd: Etcd,
     name: Name,
     connection: LocalConnection,
     first: Option<RequestInfo>,
-    /// The token and what was proclaimed with it.
+    /// The last token that was sent, and the value that was proclaimed with it.
     last: Option<(u64, String)>,
 }
 
 impl Observer {
-    /// The next leader, or what a leader says next. Never one that was before.
+    /// Returns the next leader, or the next value of the present leader. Never returns to an earlier leader.
     async fn next(mut self) -> Result<Option<(LeaderResponse, Self)>, Status> {
         loop {
             let info = match self.first.take() {

@@ -1,4 +1,4 @@
-//! The same in JSON, at the paths of etcd's gateway: for whoever has no gRPC.
+//! The same API in JSON, at the paths of etcd's gateway, for clients without gRPC.
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequest};
@@ -20,7 +20,7 @@ use tonic::{Code, Status};
 
 use super::{ConnectionLifetime, Etcd, MESSAGE_MOST};
 
-/// A call with one answer.
+/// Route of a call with one answer.
 macro_rules! once {
     ($etcd:ident . $method:ident) => {{
         let etcd = $etcd.clone();
@@ -68,7 +68,7 @@ pub(super) fn router(etcd: &Etcd) -> Router {
                 }
             })
         })
-        // Clients choose their paths by it: these are those of 3.4 and later.
+        // Clients choose their paths by this version. The paths here are those of 3.4 and later.
         .route(
             "/version",
             get(async || Json(json!({ "etcdserver": ETCD_VERSION, "etcdcluster": ETCD_VERSION }))),
@@ -76,10 +76,10 @@ pub(super) fn router(etcd: &Etcd) -> Router {
         .layer(DefaultBodyLimit::max(MESSAGE_MOST))
 }
 
-/// The version whose paths these are.
+/// The etcd version whose paths are served.
 const ETCD_VERSION: &str = "3.4.0";
 
-/// A call from JSON. Its connection is one for a single request, and nothing hangs on it.
+/// A call from JSON. Its connection serves a single request, so no state is bound to it.
 struct JsonRequest<T>(tonic::Request<T>);
 
 impl<T: DeserializeOwned + 'static, S: Send + Sync> FromRequest<S> for JsonRequest<T> {
@@ -90,7 +90,7 @@ impl<T: DeserializeOwned + 'static, S: Send + Sync> FromRequest<S> for JsonReque
         let mut extensions = request.extensions().clone();
         extensions.remove::<ConnectionLifetime>();
         let bad = |why: String| refused(&Status::invalid_argument(why));
-        // Whoever uses curl does not say that it is JSON, and etcd does not ask.
+        // curl users often omit the content type, and etcd does not check it.
         let read = request.extract::<axum::body::Bytes, _>().await;
         let bytes = read.map_err(|error| bad(error.to_string()))?;
         let text = if bytes.is_empty() { &b"{}"[..] } else { &bytes };
@@ -115,7 +115,7 @@ fn error(status: &Status) -> serde_json::Value {
     json!({ "error": text, "message": text, "code": code })
 }
 
-/// Answers as they come, one in each line.
+/// Streams answers as they arrive, one per line.
 fn lines<T, S>(answers: S) -> Response
 where
     T: Serialize,
@@ -132,7 +132,7 @@ where
     (json, Body::from_stream(lines)).into_response()
 }
 
-/// HTTP's number for one of gRPC's, as gateways have it.
+/// Maps a gRPC code to an HTTP status, as gRPC gateways do.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

@@ -1,10 +1,11 @@
-//! As much of etcd's keys as recipes for locks and elections use: Go's concurrency package, and so `etcdctl lock` and
-//! `etcdctl elect`.
+//! The subset of etcd's key API that recipes for locks and elections use. These recipes are Go's concurrency package, and
+//! therefore `etcdctl lock` and `etcdctl elect`.
 //!
-//! There is no store. A key `NAME/LEASE` is a request of that lease for that name; putting it asks, deleting it leaves. What
-//! such a recipe concludes from create revisions (who is first owns) is here what the cluster has granted: as long as a
-//! request is not granted, somebody is shown before it, and the range before it is empty only if it has the lock. A lease
-//! that is over gets an error where the recipe would conclude that it owns.
+//! There is no store. A key `NAME/LEASE` is the request of that lease for that name. Putting the key makes the request;
+//! deleting the key releases it. Such a recipe concludes from create revisions that the first key is the owner. Here this
+//! conclusion always agrees with the cluster's grants: as long as a request is not granted, another key is shown before it,
+//! and the range before it is empty only if it holds the lock. A lease that has ended gets an error where the recipe would
+//! conclude that it is the owner.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::{Caller, Etcd, names, status, unsupported};
 use crate::lease::LeaseCall;
 use crate::node::random_number;
 
-/// How often it is looked again who has been granted what is free, and after how long.
+/// Maximum number of polls for the new holder of a lock that is free at the moment, and the interval between them.
 const GRANT_POLLS: usize = 5;
 const GRANT_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -33,7 +34,7 @@ fn unsupported_key() -> Status {
     Status::unimplemented(unsupported::KV)
 }
 
-/// What a key is about: the text of a name, and a lease.
+/// A parsed key: the text of a name, and a lease.
 pub(super) struct Key {
     pub(super) name: String,
     pub(super) lease: i64,
@@ -50,7 +51,7 @@ impl Key {
     }
 }
 
-/// The name all of whose keys are meant, if that is what a range means.
+/// Returns the name if a range covers all keys of one name.
 pub(super) fn name_of_range(key: &[u8], end: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(key).ok()?.strip_suffix('/')?;
     let after: Vec<u8> = name.bytes().chain([b'/' + 1]).collect();
@@ -68,7 +69,7 @@ fn token(info: &RequestInfo) -> u64 {
     }
 }
 
-/// A request as a key.
+/// Converts a request to a key with its value.
 pub(super) fn kv(info: &RequestInfo) -> KeyValue {
     let revision = info.revision as i64;
     let key = names::key_of(info);
@@ -84,8 +85,8 @@ pub(super) fn kv(info: &RequestInfo) -> KeyValue {
 }
 
 impl Etcd {
-    /// Who has and who wants a name, the holder first. A lock and an election of one name are one for such recipes, as
-    /// with etcd: whichever is held counts.
+    /// Returns the holder and the waiters of a name, the holder first. For such recipes a lock and an election of the same
+    /// name are one, as with etcd: whichever is held counts.
     pub(super) async fn requests(
         &self,
         caller: &Caller,
@@ -97,7 +98,7 @@ impl Etcd {
         Ok(list)
     }
 
-    /// What a lease has or wants of a name.
+    /// Returns the request of a lease for a name, if there is one.
     async fn own(&self, caller: &Caller, key: &Key) -> Result<Option<RequestInfo>, Status> {
         match self.lease_call(caller, key.lease, LeaseCall::TimeToLive).await {
             Ok(CallResponse::LeaseInfo(LeaseInfo { requests, .. })) => {
@@ -122,10 +123,11 @@ impl Etcd {
         }
         let name = name_of_range(&asked.key, &asked.range_end).ok_or_else(unsupported_key)?;
         let mut all = self.requests(caller, &name).await?;
-        // The last one before: a bound of zero is that of whoever has the first token, and of nobody else.
+        // The query for the last key before the caller's. A bound of zero belongs only to the request with revision
+        // 1, the first token.
         if asked.sort_order() == SortOrder::Descend && asked.sort_target() == SortTarget::Create {
             for _ in 0..GRANT_POLLS {
-                // Between two who have it, there is nobody to wait for.
+                // Between two holders there is no key that the caller could wait for, so the next grant is awaited.
                 if all.first().is_none_or(holds) {
                     break;
                 }
@@ -134,7 +136,7 @@ impl Etcd {
             }
             return self.before(&name, &all, (asked.max_create_revision as u64).wrapping_add(1));
         }
-        // Who comes first is who has it; whoever only waits does not.
+        // The first key is the holder's. A request that only waits is not first.
         let listed = match asked.limit {
             1 => all.iter().filter(|info| holds(info)).take(1).map(kv).collect(),
             _ => all.iter().map(kv).collect(),
@@ -142,7 +144,7 @@ impl Etcd {
         Ok(self.range_response(listed, all.first().map_or(0, token)))
     }
 
-    /// Who is before the request with this create revision: somebody, until it is granted.
+    /// Returns the key before the request with this create revision. There always is one until the request is granted.
     fn before(
         &self,
         name: &str,
@@ -165,7 +167,7 @@ impl Etcd {
         RangeResponse { header: self.header(revision), kvs, more: false, count }
     }
 
-    /// Asks for the name of a key, or proclaims something else. The create revision, and whether it was granted.
+    /// Makes the request of a key, or changes its value. Returns the create revision, and whether the lock was granted.
     async fn put_key(&self, caller: &Caller, put: &PutRequest) -> Result<(u64, bool), Status> {
         let key = Key::read(&put.key)?;
         if put.lease != key.lease || put.ignore_value || put.ignore_lease {
@@ -179,7 +181,7 @@ impl Etcd {
             done.map_err(|failure| status::of(failure, "election"))?;
             return Ok((own.revision, holds(&own)));
         }
-        // A leader says something, and whoever has a lock does not.
+        // A leader proclaims a value, and the holder of a lock does not.
         let kind = if put.value.is_empty() { Kind::Lock } else { Kind::Election };
         let name = Name::new(kind, &key.name).map_err(|_| unsupported_key())?;
         let enqueue = LeaseCall::Enqueue { name, request: random_number() as u64, value };
@@ -205,7 +207,7 @@ impl Etcd {
         }
     }
 
-    /// Compares a key by its create revision, and by it alone: whether it is equal, and the key.
+    /// Compares a key by its create revision, the only supported target. Returns whether it is equal, and the request.
     async fn compared(
         &self,
         caller: &Caller,
@@ -224,7 +226,7 @@ impl Etcd {
     }
 }
 
-/// Somebody comes first, and it is not known yet who.
+/// Returns a key that stands for a holder that is not known yet.
 fn placeholder_key(name: &str) -> KeyValue {
     KeyValue { key: names::key(name, 0), create_revision: 1, ..KeyValue::default() }
 }
@@ -260,7 +262,7 @@ impl Kv for Etcd {
         let TxnRequest { compare, success, failure } = request.into_inner();
         let [compare] = compare.as_slice() else { return Err(unsupported_key()) };
         let (succeeded, own) = self.compared(&caller, compare).await?;
-        // Go's package takes a lock that shows no holder for its own.
+        // Go's package assumes that it owns a lock that shows no holder.
         let queued = own.as_ref().filter(|own| !succeeded && !holds(own));
         let mut waits = queued.map(|_| Key::read(&compare.key));
         let (mut revision, mut responses) = (0, Vec::new());
@@ -274,7 +276,7 @@ impl Kv for Etcd {
                         prev_kv: None,
                     })
                 }
-                // A transaction sees one state: the key may have gone since it was compared.
+                // A transaction sees one state, but the key may have been deleted since it was compared.
                 Op::RequestRange(asked)
                     if !succeeded && asked.key == compare.key && asked.range_end.is_empty() =>
                 {
@@ -288,7 +290,8 @@ impl Kv for Etcd {
                     if let (Some(Ok(key)), 1) = (&waits, asked.limit)
                         && range_response.kvs.first().is_none_or(|kv| kv.key == key.bytes())
                     {
-                        // It waits, so that somebody else is first, and has not been heard of yet or not any more.
+                        // The request waits, so another request is first, but this node does not know it yet or
+                        // no longer knows it.
                         range_response.kvs = vec![placeholder_key(&key.name)];
                     }
                     OpResponse::ResponseRange(range_response)

@@ -1,4 +1,4 @@
-//! Leases.
+//! The lease service of etcd's API.
 
 use std::pin::Pin;
 
@@ -16,16 +16,16 @@ use super::{Caller, Etcd, names, status};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_number;
 
-/// The shortest a lease lives, as with etcd's own settings.
+/// Minimum time-to-live of a lease in seconds, as with etcd's default settings.
 const LEAST: i64 = 2;
 
-/// More seconds than these are refused, as etcd refuses them.
+/// Maximum time-to-live in seconds that is accepted, as with etcd.
 const MOST: i64 = 9_000_000_000;
 
-/// The longest that we can count.
+/// Maximum time-to-live in seconds that can be represented. Longer ones are clamped.
 const LONGEST: i64 = u32::MAX as i64 / 1_000;
 
-/// The TTL that a client is told, in whole seconds: rounded down, since a client relies on all of it.
+/// Returns the TTL that a client receives, in whole seconds. It is rounded down, because the client relies on all of it.
 fn remaining_ttl(info: &LeaseInfo) -> i64 {
     (info.valid_ms.min(info.ttl_ms) / 1_000) as i64
 }
@@ -33,7 +33,7 @@ fn remaining_ttl(info: &LeaseInfo) -> i64 {
 type ResponseStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Etcd {
-    /// A new lease; its number, and how long it lives.
+    /// Creates a lease; returns its identifier and its time-to-live in seconds.
     pub(super) async fn grant(
         &self,
         caller: &Caller,
@@ -59,7 +59,7 @@ impl Etcd {
         }
     }
 
-    /// How long a lease may be relied on from now, in seconds; zero if it is over.
+    /// Renews a lease; returns the time in seconds for which it may be relied on from now, or zero if it has ended.
     pub(super) async fn renew(&self, caller: &Caller, id: i64) -> Result<i64, Status> {
         match self.lease_call(caller, id, LeaseCall::KeepAlive).await {
             Ok(CallResponse::LeaseInfo(info)) => Ok(remaining_ttl(&info)),

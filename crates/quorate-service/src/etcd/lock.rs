@@ -1,4 +1,4 @@
-//! Locks.
+//! The lock service of etcd's API.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::{Caller, Etcd, names, status};
 use crate::lease::LeaseCall;
 use crate::node::random_number;
 
-/// How long a lease lives that nobody has asked for, in seconds.
+/// Time-to-live of a lease that the node creates for a call without a lease, in seconds.
 const OWN_LEASE_TTL: i64 = 60;
 
-/// How often it is renewed while its connection lives.
+/// Interval at which such a lease is renewed while its connection is open.
 const RENEW_INTERVAL: Duration = Duration::from_secs(20);
 
 impl Etcd {
-    /// Takes a lock or wins an election; the token.
+    /// Acquires a lock or wins an election; returns the token.
     pub(super) async fn acquire(
         &self,
         caller: &Caller,
@@ -36,8 +36,8 @@ impl Etcd {
         }
     }
 
-    /// The lease to use: the caller's, or one that lives as long as its connection. Where the connection is one for a
-    /// single request, it lives as long as etcd's does.
+    /// Returns the caller's lease, or creates a lease for the lifetime of the caller's connection. A call through the JSON
+    /// gateway has no lasting connection: its lease is not renewed and expires after its time-to-live, as with etcd.
     pub(super) async fn lease_or_new(&self, caller: &Caller, lease: i64) -> Result<i64, Status> {
         if lease != 0 {
             return Ok(lease);
@@ -92,7 +92,7 @@ impl Lock for Etcd {
             ));
         };
         match self.lease_call(&caller, lease, LeaseCall::Release { name, token: None }).await {
-            // What is free already is free: whoever does not know whether it was heard may ask again.
+            // Releasing a free lock succeeds, so that a caller that does not know whether its call arrived can repeat it.
             Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
                 Ok(Response::new(UnlockResponse { header: self.header(0) }))
             }

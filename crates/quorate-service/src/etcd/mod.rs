@@ -1,9 +1,9 @@
-//! etcd's API for locks, elections and leases: for clients that speak it already.
+//! etcd's API for locks, elections and leases, for clients that already use it.
 //!
-//! The words are etcd's, over gRPC and as JSON; what is done is ours. A lease is a session, the key's create revision is
-//! the token, and the header of an answer carries it. Of keys and watches there is what recipes for locks and elections
-//! call (etcdctl, Go's concurrency package): a view of who has and who wants a name, and nothing that is kept. Where etcd's way is known to harm its users, ours differs:
-//! docs/etcd.md has the list.
+//! The messages are etcd's, over gRPC and as JSON; the implementation is ours. A lease is a session. The key's create
+//! revision is the token, and the header of an answer carries it. Of keys and watches there is only the subset that recipes
+//! for locks and elections call (etcdctl, Go's concurrency package): a view of the holders and waiters of a name, without a
+//! store. Where etcd's behaviour is known to harm its users, ours differs: docs/etcd.md has the list.
 
 mod auth;
 mod election;
@@ -37,26 +37,26 @@ use crate::auth::{Authenticator, Permissions, PresentedCredentials};
 use crate::lease::LeaseCall;
 use crate::local_client::LocalClient;
 
-/// Larger messages are not read.
+/// Maximum size of a message, in bytes. Larger messages are refused.
 const MESSAGE_MOST: usize = 64 << 10;
 
-/// What all calls share.
+/// State that all calls share.
 #[derive(Clone, Debug)]
 pub(crate) struct Etcd {
     pub(crate) local_client: LocalClient,
     pub(crate) authenticator: Arc<Authenticator>,
-    /// Which cluster, as etcd numbers it.
+    /// Identifier of the cluster in etcd's headers.
     pub(crate) cluster: u64,
-    /// Which node.
+    /// Number of this node.
     pub(crate) node: usize,
 }
 
-/// Ends with the connection that a call came through.
+/// Lifetime of the connection of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionLifetime(Receiver<()>);
 
 impl ConnectionLifetime {
-    /// One, and what has to be kept until the connection ends.
+    /// Creates a lifetime, and the sender that has to be kept until the connection ends.
     pub(crate) fn new() -> (Sender<()>, Self) {
         let (alive, receiver) = channel(());
         (alive, Self(receiver))
@@ -67,7 +67,7 @@ impl ConnectionLifetime {
     }
 }
 
-/// Everything that is answered in etcd's language.
+/// Returns the routes of etcd's API.
 pub(crate) fn router(etcd: Etcd) -> Router {
     let services = tonic::service::Routes::new(
         LockServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST),
@@ -77,12 +77,12 @@ pub(crate) fn router(etcd: Etcd) -> Router {
     .add_service(KvServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
     .add_service(WatchServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
     .add_service(AuthServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST));
-    // What there is not is said by us, not by the library.
+    // Unsupported services are answered by `unsupported`, not by the library's fallback.
     let services = services.into_axum_router().reset_fallback();
     services.merge(unsupported::router()).merge(gateway::router(&etcd))
 }
 
-/// What a caller shows: the token in its headers, or the certificate of its connection.
+/// Returns the credentials of a caller: the token in its headers, or the certificate of its connection.
 pub(crate) fn credentials(headers: &HeaderMap, extensions: &Extensions) -> PresentedCredentials {
     let mut credentials = extensions.get::<PresentedCredentials>().cloned().unwrap_or_default();
     let value = |key: &str| headers.get(key).and_then(|value| value.to_str().ok());
@@ -93,7 +93,7 @@ pub(crate) fn credentials(headers: &HeaderMap, extensions: &Extensions) -> Prese
     credentials
 }
 
-/// Refuses a caller that is not known, before anything of its call is read.
+/// Refuses a caller that is not authenticated, before the body of its call is read.
 pub(crate) fn unauthenticated(why: &str, grpc: bool) -> Response {
     refused(status::unauthenticated(why), grpc)
 }
@@ -107,7 +107,7 @@ fn refused(status: Status, grpc: bool) -> Response {
     if grpc { status.into_http() } else { gateway::refused(&status) }
 }
 
-/// Whoever calls, and through which connection.
+/// The caller, with its permissions and its connection.
 #[derive(Clone)]
 struct Caller {
     permissions: Arc<Permissions>,
@@ -116,7 +116,7 @@ struct Caller {
 }
 
 impl Etcd {
-    /// Lets a caller in, and makes one wait that calls too often.
+    /// Authenticates a caller, and delays it if it exceeds its rate limit.
     async fn admit(
         &self,
         metadata: &MetadataMap,
@@ -138,7 +138,7 @@ impl Etcd {
         Ok(Caller { permissions, lifetime, client_location })
     }
 
-    /// A header; the revision is a token where there is one.
+    /// Returns a header. The revision is the token, if there is one.
     fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
             cluster_id: self.cluster,

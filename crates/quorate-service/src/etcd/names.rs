@@ -1,14 +1,14 @@
-//! Keys and values: etcd's are bytes, our names and texts are texts.
+//! Conversion of keys and values: etcd's are bytes, quorate's names and texts are strings.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_protocol::{Kind, Name, RequestInfo};
 use tonic::Status;
 
-/// How a text begins that stands for bytes.
+/// Prefix of a text that encodes bytes.
 const ENCODED: &str = "base64:";
 
-/// The name that these bytes are.
+/// Parses bytes as a name.
 pub(super) fn name(kind: Kind, bytes: &[u8]) -> Result<Name, Status> {
     if bytes.is_empty() {
         return Err(Status::invalid_argument("etcdserver: key is not provided"));
@@ -18,19 +18,19 @@ pub(super) fn name(kind: Kind, bytes: &[u8]) -> Result<Name, Status> {
     Name::new(kind, text).map_err(|bad| Status::invalid_argument(bad.to_string()))
 }
 
-/// The key of a lease for a name.
+/// Returns the key of a lease for a name.
 pub(super) fn key(name: &str, lease: i64) -> Vec<u8> {
     format!("{name}/{lease:x}").into_bytes()
 }
 
-/// The name and the lease that a key stands for.
+/// Splits a key into its name and its lease.
 pub(super) fn split(kind: Kind, key: &[u8]) -> Option<(Name, i64)> {
     let (name, lease) = std::str::from_utf8(key).ok()?.rsplit_once('/')?;
     let lease = u64::from_str_radix(lease, 16).ok()?;
     Some((Name::new(kind, name).ok()?, lease as i64))
 }
 
-/// Bytes as a text, from which they can be read again.
+/// Encodes bytes as a text from which [`bytes()`] restores them.
 pub(super) fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.starts_with(ENCODED) => text.to_owned(),
@@ -38,13 +38,13 @@ pub(super) fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// The bytes that a text stands for.
+/// Returns the bytes that a text encodes.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
     let encoded = text.strip_prefix(ENCODED).and_then(|text| STANDARD.decode(text).ok());
     encoded.unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
-/// The key of a request. Who came by our own way has no lease, and a key that no lease has.
+/// Returns the key of a request. A request of a session without a lease has a key that cannot belong to a lease.
 pub(super) fn key_of(info: &RequestInfo) -> Vec<u8> {
     let name = info.name.text();
     match info.lease {

@@ -1,12 +1,12 @@
-//! Why something was not done, in etcd's words and with a code that says so.
+//! Maps failures to etcd's error texts, with the matching gRPC codes.
 
 use quorate_protocol::Failure;
 use tonic::{Code, Status};
 
-/// The words for a lease that there is not.
+/// etcd's error text for a lease that does not exist.
 pub(super) const NO_LEASE: &str = "etcdserver: requested lease not found";
 
-/// A failure of a call; `service` is what the caller has called, `mutex` or `election`.
+/// Returns the status of a failed call. `service` is the service that was called, `mutex` or `election`.
 pub(super) fn of(failure: Failure, service: &str) -> Status {
     let (code, text) = match failure {
         Failure::NoSession => (Code::NotFound, NO_LEASE.to_owned()),
@@ -29,12 +29,12 @@ pub(super) fn of(failure: Failure, service: &str) -> Status {
     Status::new(code, text)
 }
 
-/// Somebody who is not let in.
+/// Returns the status for a caller that is not authenticated.
 pub(super) fn unauthenticated(why: &str) -> Status {
     Status::unauthenticated(format!("etcdserver: invalid auth token: {why}"))
 }
 
-/// An answer of another kind than the question's: it cannot be.
+/// Returns the status for a response of an unexpected kind, which cannot happen.
 pub(super) fn internal() -> Status {
     Status::internal("the node is confused")
 }

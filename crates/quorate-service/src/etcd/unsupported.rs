@@ -1,4 +1,4 @@
-//! What there is not, and what to use instead.
+//! Answers for unsupported services, which name an alternative.
 
 use axum::Router;
 use axum::extract::Path;
@@ -6,10 +6,10 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
 
-/// gRPC's number for what there is not.
+/// Code of gRPC's status `UNIMPLEMENTED`.
 const UNIMPLEMENTED: &str = "12";
 
-/// Answers for all of etcd's other services.
+/// Returns routes for all other services of etcd.
 pub(super) fn router() -> Router {
     Router::new()
         .route("/etcdserverpb.Cluster/{method}", post(async || grpc_unimplemented(CLUSTER)))
@@ -17,7 +17,7 @@ pub(super) fn router() -> Router {
         .route("/v3/{*path}", any(async |Path(path): Path<String>| json_unimplemented(&path)))
 }
 
-/// What there is instead of keys.
+/// Alternatives to the key-value service.
 pub(super) const KV: &str = "quorate keeps no keys but those of locks and elections (NAME/LEASE): call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
 const CLUSTER: &str =
     "quorate is not etcd inside: ask for /v1/status, or `quorate status` and `quorate members`";

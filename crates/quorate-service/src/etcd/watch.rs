@@ -1,7 +1,7 @@
-//! As much of etcd's watches as recipes for locks and elections use: one key, or all keys of a name.
+//! The subset of etcd's watch API that recipes for locks and elections use: one key, or all keys of a name.
 //!
-//! A watched key that is no longer that of the holder is told to be deleted: whoever waits behind it looks again, and goes on
-//! only if it has been granted the lock (see [`super::keys`]).
+//! A watched key that is no longer the holder's is reported as deleted. A client that waits behind the key then checks
+//! again, and proceeds only if it has been granted the lock (see [`super::keys`]).
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -22,27 +22,27 @@ use super::keys::{Key, kv, name_of_range};
 use super::{Caller, Etcd, names, status};
 use crate::local_client::LocalConnection;
 
-/// So many watches may one stream have.
+/// Maximum number of watches of one stream.
 const WATCHES_MOST: usize = 1_024;
 
-/// So much may wait to be read.
+/// Maximum number of unread responses of one stream.
 const UNREAD_MOST: usize = 256;
 
-/// How long until whoever watches somebody that is not known yet looks again.
+/// Delay after which a client that watches a placeholder key checks again.
 const UNKNOWN_KEY_DELAY: Duration = Duration::from_millis(20);
 
-/// Why something is not watched.
+/// Reason for refusing a watch.
 const NOT_WATCHED: &str =
     "only keys of locks and elections are watched, 1,024 at most, each under a number of its own";
 
-/// Where events go.
+/// Channel for the responses of a stream.
 type Out = mpsc::Sender<Result<WatchResponse, Status>>;
 
-/// What is watched: all keys of a name, or that of one lease.
+/// The watched keys: all keys of a name, or one key.
 struct Watched {
     name: String,
     key: Option<Vec<u8>>,
-    /// Whose key it is, or zero if that was not known.
+    /// Lease of the watched key; 0 for a placeholder key or for all keys, -1 for a key without a lease.
     lease: i64,
 }
 
@@ -55,7 +55,7 @@ impl Watched {
             return None;
         }
         let read = Key::read(&asked.key).ok();
-        // Whoever came by our own way has a key without a lease.
+        // A request of a session without a lease has a key without a lease.
         let name = match &read {
             Some(key) => key.name.clone(),
             None => std::str::from_utf8(&asked.key).ok()?.rsplit_once('/')?.0.to_owned(),
@@ -85,13 +85,13 @@ impl Watch for Etcd {
     }
 }
 
-/// A stream of events, and who hears what else is to be watched.
+/// A stream of responses, with the task that handles the requests of the client.
 struct Watching {
     events: mpsc::Receiver<Result<WatchResponse, Status>>,
     _listener: AbortOnDrop,
 }
 
-/// A task that ends with whoever started it.
+/// A task that is aborted when this is dropped.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -101,7 +101,7 @@ impl Drop for AbortOnDrop {
 }
 
 impl Etcd {
-    /// Hears what is to be watched.
+    /// Handles the requests of a watch stream.
     async fn listen(self, caller: Caller, mut requests: Streaming<WatchRequest>, out: Out) {
         let (mut watches, mut numbers) = (BTreeMap::new(), 0);
         while let Ok(Some(request)) = requests.message().await {
@@ -136,7 +136,7 @@ impl Etcd {
                 Some(RequestUnion::ProgressRequest(_)) | None => {}
             }
         }
-        // Who says no more listens on.
+        // A client that sends no further requests still receives events.
         out.closed().await;
     }
 
@@ -168,7 +168,7 @@ impl Etcd {
         connection.wait_until_watching().await.map_err(|failure| status::of(failure, "mutex"))?;
         let mut last: Option<RequestInfo> = None;
         if watched.lease == 0 && watched.key.is_some() {
-            // Who was not known when it was named is known soon.
+            // The holder behind a placeholder key becomes known soon.
             let _ = tokio::time::timeout(UNKNOWN_KEY_DELAY, next_change(&mut connection, watched))
                 .await;
         }
@@ -177,8 +177,8 @@ impl Etcd {
             let holder = all.iter().find(|info| matches!(info.state, RequestState::Holding { .. }));
             let events = match &watched.key {
                 Some(key) => {
-                    // A lease that has released a lock and asks for it again has the same key. A client that watches
-                    // the key waits for the holder.
+                    // A lease that has released a lock and requests it again has the same key. A client that watches the
+                    // key waits for the holder, so only the holder's key counts.
                     changes(holder.filter(|info| names::key_of(info) == *key), key, &mut last)
                 }
                 None => leaders(holder, &mut last),
@@ -198,7 +198,7 @@ impl Etcd {
     }
 }
 
-/// Waits until something of the name has changed.
+/// Waits until the holder of the name has changed, or its text.
 async fn next_change(connection: &mut LocalConnection, watched: &Watched) -> Result<(), Status> {
     loop {
         match connection.messages.recv().await {
@@ -222,7 +222,7 @@ fn deleted(key: &[u8]) -> Event {
     Event { r#type: EventType::Delete.into(), kv: Some(kv), prev_kv: None }
 }
 
-/// Events of a holder's key: it is gone, or belongs to a later holding, or has another value.
+/// Returns the events of a holder's key: it was deleted, belongs to a later holding, or has another value.
 fn changes(holder: Option<&RequestInfo>, key: &[u8], last: &mut Option<RequestInfo>) -> Vec<Event> {
     let before = std::mem::replace(last, holder.cloned());
     match (holder, before) {
@@ -233,7 +233,7 @@ fn changes(holder: Option<&RequestInfo>, key: &[u8], last: &mut Option<RequestIn
     }
 }
 
-/// What has become of the one that leads: another does, or it says something else.
+/// Returns the events of an election: a new leader, a new value, or no leader any more.
 fn leaders(holder: Option<&RequestInfo>, last: &mut Option<RequestInfo>) -> Vec<Event> {
     let before = std::mem::replace(last, holder.cloned());
     let same = |one: &RequestInfo, two: &RequestInfo| one.state == two.state && one.why == two.why;

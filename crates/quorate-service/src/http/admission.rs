@@ -1,4 +1,4 @@
-//! The gate in front of every request: callers are authenticated before bodies are read, and bodies have a time limit.
+//! Admission of requests: callers are authenticated before bodies are read, and bodies have a timeout.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::auth::{Authenticator, Permissions};
 use crate::connections::Connection;
 use crate::etcd;
 
-/// Time for the whole body of a request.
+/// Timeout for the whole body of a request.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Calls whose body is a stream of requests, which lasts as long as the client wants.
 const STREAMING_PATHS: [&str; 2] =
     ["/etcdserverpb.Watch/Watch", "/etcdserverpb.Lease/LeaseKeepAlive"];
 
-/// The calls by which a client of etcd's API logs in.
+/// Calls by which a client of etcd's API logs in.
 const LOGIN_PATHS: [&str; 2] = ["/etcdserverpb.Auth/Authenticate", "/v3/auth/authenticate"];
 
-/// State of the gate.
+/// State of the admission check.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
     pub(super) authenticator: Arc<Authenticator>,
 }
 
-/// Lets a request through. Calls of etcd's API are authenticated here, since their libraries read the body first; others
-/// authenticate before they read it.
+/// Checks a request and passes it on. Calls of etcd's API are authenticated here, because their libraries read the body
+/// first. Other handlers authenticate before they read the body.
 pub(super) async fn check(
     State(admission): State<Admission>,
     request: Request,
@@ -57,7 +57,7 @@ pub(super) async fn check(
     }
     let late = Arc::new(AtomicBool::new(false));
     let complete = connection.clone().filter(|_| open);
-    // Most handlers never look at a body that is empty.
+    // Most handlers never read an empty body, so it counts as complete immediately.
     let request = match streams || request.body().is_end_stream() {
         true => {
             complete.iter().for_each(|connection| connection.admit());
@@ -84,7 +84,7 @@ struct TimedBody {
     body: Body,
     sleep: Pin<Box<Sleep>>,
     late: Arc<AtomicBool>,
-    /// Admitted once the body is complete, where clients need not show who they are.
+    /// The connection to admit once the body is complete, if no authentication is required.
     complete: Option<Arc<Connection>>,
 }
 

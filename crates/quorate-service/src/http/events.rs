@@ -1,4 +1,4 @@
-//! Changes as they happen, as server-sent events.
+//! Changes of holders as server-sent events.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) async fn watch(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
     let Query(PrefixQuery { prefix }) = prefix?;
     let mut connection = state.local_client.watch(&permissions, prefix).await?;
-    // A watch that is refused is an answer with a status, not a stream that stays empty.
+    // A refused watch must be a response with a status, not a stream that stays empty.
     let before = connection.wait_until_watching().await?;
     let changed = |change| Event::default().event("changed").json_data(Changed::from(change)).ok();
     let began = Event::default().event("watching").data("{}");

@@ -31,7 +31,7 @@ pub(super) async fn acquire(
 ) -> Result<Json<Granted>, Refusal> {
     let Json(wanted) = wanted?;
     let (session, name) = (key(&wanted.session)?, name(wanted.kind, &wanted.name)?);
-    // A number that scripts can tell from its neighbours.
+    // A random number of 53 bits, which JSON clients can represent exactly.
     let request = wanted.request.unwrap_or_else(|| random_number() as u64 >> 11);
     let Wanted { wait_ms, why, token: inside, .. } = wanted;
     let mode = Mode::Exclusive;
@@ -39,7 +39,8 @@ pub(super) async fn acquire(
     let asked = crate::clock::now().0 / 1_000;
     match state.local_client.call(&permissions, call).await? {
         CallResponse::Granted { token, validity } => {
-            // The session may have been kept alive while it waited. Its clock and that of this node both drift.
+            // The session may have been kept alive while the request waited. The clocks of the client and of
+            // this node both drift.
             let waited = validity.since.saturating_sub(asked);
             let drift = waited.saturating_mul(2 * u64::from(state.drift_ppm)) / 1_000_000;
             let reliable_ms = (waited.saturating_sub(drift) + validity.micros) / 1_000;

@@ -1,8 +1,8 @@
-//! The service over HTTP, in JSON: for whoever has no client of ours.
+//! The service over HTTP, in JSON, for clients without a native client library.
 //!
-//! A session is opened, kept alive and closed; a lock is taken and freed for a session. What a session has may be relied on
-//! for as long as the answer says, counted from when the *request* was sent. The description of it all is at
-//! `/openapi.json`.
+//! A session is opened, kept alive and closed; a lock is acquired and released for a session. The client
+//! may rely on its locks for as long as the answer states, counted from when the *request* was sent. The
+//! API is described at `/openapi.json`.
 
 mod admission;
 mod events;
@@ -30,15 +30,15 @@ use crate::local_client::LocalClient;
 use admission::Admission;
 use refusal::Refusal;
 
-/// Larger requests are not read.
+/// Maximum size of a request body, in bytes.
 const BODY_MOST: usize = 64 << 10;
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpState {
     pub(crate) local_client: LocalClient,
     pub(crate) authenticator: Arc<Authenticator>,
-    /// How much a clock gains or loses at most, in millionths.
+    /// Maximum rate by which a clock gains or loses, in parts per million.
     pub(crate) drift_ppm: u32,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct HttpState {
 )]
 struct Description;
 
-/// Clients show a token where the node wants one.
+/// Adds the security scheme of bearer tokens to the description.
 struct Token;
 
 impl utoipa::Modify for Token {
@@ -84,12 +84,12 @@ fn described() -> OpenApiRouter<HttpState> {
         .routes(routes!(status::metrics))
 }
 
-/// The description of the API.
+/// Returns the OpenAPI description of the API.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     described().split_for_parts().1
 }
 
-/// Everything that is answered at this address, and pages beside it.
+/// Returns the routes of the API, with etcd's API and the given pages.
 pub(crate) fn router(
     state: HttpState,
     address: SocketAddr,
@@ -116,7 +116,7 @@ pub(crate) fn router(
         .layer(middleware::map_response(quorate_web::add_security_headers))
 }
 
-/// The rights of whoever asks.
+/// Permissions of the caller of a request.
 pub(crate) struct Caller(pub(crate) Arc<Permissions>);
 
 impl FromRequestParts<HttpState> for Caller {
@@ -134,7 +134,7 @@ impl FromRequestParts<HttpState> for Caller {
         {
             credentials.token = Some(token.trim().to_owned());
         }
-        // A connection brings the rights that strangers have, and what they have left of them.
+        // A connection without authentication carries the permissions, including the state of their rate limit.
         let anonymous = parts.extensions.get::<Arc<Permissions>>().cloned();
         let permissions = match anonymous {
             Some(permissions) => permissions,

@@ -1,4 +1,4 @@
-//! What is said over HTTP, in JSON.
+//! JSON types of the HTTP API.
 
 use base64::Engine;
 use quorate_protocol::{
@@ -184,11 +184,11 @@ pub(super) struct ListQuery {
     pub(super) most: u32,
 }
 
-/// How a place is written in an address.
+/// Encoding of a cursor in a URL.
 const CURSOR_ENCODING: base64::engine::GeneralPurpose =
     base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// The place that a text stands for.
+/// Decodes a cursor from a URL.
 pub(super) fn cursor(text: &str) -> Result<Cursor, Refusal> {
     let bytes = CURSOR_ENCODING.decode(text).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -327,17 +327,17 @@ impl From<HolderChange> for Changed {
     }
 }
 
-/// The name of that kind.
+/// Creates a name of this kind.
 pub(super) fn name(kind: NameKind, text: &str) -> Result<Name, Refusal> {
     Ok(Name::new(kind.into(), text)?)
 }
 
-/// A session's key as text.
+/// Formats a session key as text.
 pub(super) fn key_text(key: SessionKey) -> String {
     format!("{:032x}", key.0)
 }
 
-/// A session's key from text.
+/// Parses a session key.
 pub(super) fn key(text: &str) -> Result<SessionKey, Refusal> {
     match u128::from_str_radix(text, 16) {
         Ok(key) if text.len() == 32 => Ok(SessionKey(key)),

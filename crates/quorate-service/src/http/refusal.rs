@@ -1,4 +1,4 @@
-//! Why something was not done: a status, a word for programs and a sentence for people.
+//! Reasons why a request failed: a status, a code for programs and a sentence for people.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Refusal {
         Self { status, after: None, code, error }
     }
 
-    /// What was asked for makes no sense.
+    /// Refuses a malformed request.
     pub(crate) fn bad(error: impl ToString) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad", error)
     }
@@ -42,20 +42,20 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, "not-allowed", why)
     }
 
-    /// It asks more often than it may.
+    /// Refuses a call of a client that exceeds its rate limit.
     pub(crate) fn rate_limited(delay: Duration) -> Self {
         let error = "more calls in a second than one client may make";
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", error);
         Self { after: Some(delay), ..refusal }
     }
 
-    /// The body did not arrive in time.
+    /// Refuses a request whose body did not arrive in time.
     pub(crate) fn body_timeout(limit: Duration) -> Self {
         let error = format!("the body of a request has to arrive within {} s", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", error)
     }
 
-    /// An answer of another kind than the question's: it cannot be.
+    /// Reports a response of an unexpected kind, which cannot happen.
     pub(crate) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "confused", "the node is confused")
     }

@@ -1,4 +1,4 @@
-//! How the node is, for people, orchestrators and Prometheus.
+//! Status of the node, for people, orchestrators and Prometheus.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! Three nodes of a file each.
+//! Three nodes with a configuration file each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::Web;
 /// Settings with short leases.
 pub(crate) const SHORT: &str = "lease_ms = 400\nanswer_ms = 50\n";
 
-/// Three nodes of a file each, with short leases. They have an address of their own, so that no one else takes their ports while
-/// they are away.
+/// Three nodes with a configuration file each and short leases. They have a separate loopback address, so that no other
+/// process takes their ports while they are stopped.
 pub(crate) struct Cluster {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) address: String,
@@ -31,7 +31,7 @@ impl Cluster {
         cluster
     }
 
-    /// Three nodes that do not run yet.
+    /// Creates three nodes that are not started yet.
     pub(crate) fn new(number: usize) -> Self {
         let process = std::process::id() as usize;
         let address = format!("127.{}.{}.{number}", 64 + process % 128, process / 128 % 256);
@@ -64,7 +64,7 @@ impl Cluster {
         Web { address, token: None }
     }
 
-    /// Waits until the answer of `/readyz` contains this.
+    /// Waits until the response of `/readyz` contains `wanted`.
     pub(crate) async fn readyz(&self, node: usize, wanted: &str) -> String {
         let mut last = String::new();
         for _ in 0..500 {
@@ -91,7 +91,7 @@ impl Cluster {
         Client::new([format!("{}:748{node}", self.address)])
     }
 
-    /// All nodes that run vote and hear each other.
+    /// Waits until all running nodes vote and are connected.
     pub(crate) async fn until_ready(&self) {
         let running = self.nodes.iter().flatten().count();
         for node in (0..3).filter(|node| self.nodes[*node].is_some()) {

@@ -1,4 +1,4 @@
-//! What tests over HTTP share.
+//! Helpers for tests over HTTP.
 
 #![allow(dead_code, clippy::allow_attributes, reason = "each test uses its part")]
 
@@ -17,7 +17,7 @@ pub(crate) async fn cluster(n: usize) -> LocalCluster {
     cluster
 }
 
-/// Asks one node over HTTP, each time over a new connection.
+/// HTTP client of one node. Each request opens a new connection.
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
     pub(crate) token: Option<&'static str>,
@@ -78,11 +78,11 @@ impl Web {
     }
 }
 
-/// Events as they come.
+/// Stream of server-sent events.
 pub(crate) struct Watching(BufReader<TcpStream>);
 
 impl Watching {
-    /// The next line that begins so, without `data: `.
+    /// Returns the next line that starts with `begins`, without `data: `.
     pub(crate) async fn until(&mut self, begins: &str) -> String {
         let mut line = String::new();
         loop {

@@ -1,17 +1,17 @@
-//! The yardstick: Ricart-Agrawala written by hand over a binary heap and over a timing wheel, without any
-//! framework. Every process asks once at time zero; delays are uniform; links do not keep order.
+//! The baseline: Ricart-Agrawala written by hand over a binary heap and over a timing wheel, without any framework.
+//! Every process requests once at time zero. Delays are uniform. Links do not keep order.
 //!
-//! What a simulator costs beyond these loops is the price of being one: of faults, of monitors, of working
-//! with any algorithm. They are plain code as anyone would write it for this one purpose, with the same
-//! integers as the real thing: 64-bit times and clocks, 32-bit processes. A wheel that gives those up (events of
-//! 12 bytes with 32-bit clocks, slots sized in advance for the workload) is about half as fast again.
+//! The cost of a simulator beyond these loops is the price of faults, of monitors, and of support for any algorithm.
+//! The loops are plain code, written for this purpose only. They use the same integers as the simulator: 64-bit times
+//! and clocks, 32-bit processes. A wheel that gives those up (events of 12 bytes with 32-bit clocks, slots sized in
+//! advance for the workload) is about half as fast again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use quorate_sim::random::{Random, Stream};
 
-/// What a loop did, to see that all did the same work.
+/// Work done by a loop, to check that all loops did the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) deliveries: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Workload {
     pub(crate) seed: u64,
 }
 
-/// Runs it over the standard library's heap, keyed by time and order of sending.
+/// Runs the workload over the standard library's heap, keyed by time and order of sending.
 pub(crate) fn heap(workload: Workload) -> Tally {
     let mut run = Run::new(workload, Heap { events: BinaryHeap::new(), sent: 0 });
     while let Some(Reverse(Timed { time, event, .. })) = run.queue.events.pop() {
@@ -38,7 +38,7 @@ pub(crate) fn heap(workload: Workload) -> Tally {
     run.tally
 }
 
-/// Runs it over a wheel with a slot for each tick, more of them than the longest delay.
+/// Runs the workload over a wheel with a slot for each tick, and more slots than the longest delay.
 pub(crate) fn wheel(workload: Workload) -> Tally {
     let slots = (workload.high.max(workload.section) as usize + 1).next_power_of_two().max(64);
     let wheel = Wheel { slots: vec![Vec::new(); slots], filled: vec![0; slots / 64], queued: 0 };
@@ -92,13 +92,13 @@ impl Queue for Heap {
 
 struct Wheel {
     slots: Vec<Vec<Event>>,
-    /// A bit for each slot that holds something, to skip empty ticks 64 at a time.
+    /// One bit for each slot, set if the slot holds events, to skip empty ticks 64 at a time.
     filled: Vec<u64>,
     queued: usize,
 }
 
 impl Wheel {
-    /// Swaps the events of the first tick from `now` on that has any for the empty batch; returns the tick.
+    /// Swaps the events of the first non-empty tick from `now` on with the empty batch. Returns the tick.
     fn take_slot(&mut self, mut now: u64, batch: &mut Vec<Event>) -> u64 {
         loop {
             let slot = now as usize & (self.slots.len() - 1);
@@ -127,7 +127,7 @@ impl Queue for Wheel {
 #[derive(Clone, Default)]
 struct Process {
     clock: u64,
-    /// The stamp of its own request, until it has left.
+    /// Timestamp of its own request, until it has left.
     mine: Option<(u64, u32)>,
     missing: usize,
     deferred: Vec<u32>,

@@ -1,8 +1,8 @@
-//! How fast the simulator delivers messages, beside two bare loops in the same run.
+//! Measures how fast the simulator delivers messages, compared with two bare loops in the same run.
 //!
-//! `cargo bench -p quorate-sim` prints deliveries per second on one thread for Ricart-Agrawala with every
-//! process asking at once, uniform delays of 1 to 1,000 ticks. `--quick` does a little of everything, to
-//! see that it works. `--large` adds n = 4,096.
+//! `cargo bench -p quorate-sim` prints deliveries per second on one thread for Ricart-Agrawala, with all processes
+//! requesting at the same time and uniform delays of 1 to 1,000 ticks. `--quick` does a little of everything, to check
+//! that it works. `--large` adds n = 4,096.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
@@ -49,7 +49,6 @@ fn main() {
     );
 }
 
-/// Deliveries per second.
 struct Rates([f64; 7]);
 
 impl Rates {
@@ -67,12 +66,12 @@ impl Rates {
             Box::new(move || deliver(n, even, true, watch(n, false))),
             Box::new(move || deliver(n, fine, false, watch(n, false))),
         ];
-        // Turn and turn about, so that a busy machine is as unkind to one as to another; the best turn
-        // counts, being the least disturbed.
+        // Measure in turns, so that a busy machine affects all runs
+        // alike. The best turn counts, because it was disturbed least.
         let mut best = [0f64; 7];
         for _ in 0..3 {
             for (place, (rate, run)) in best.iter_mut().zip(&mut runs).enumerate() {
-                // A vector clock for each of so many requests would not fit the memory.
+                // A vector clock for each of this many requests would not fit into memory.
                 let too_large = n > 1024 && Self::NAMES[place] == "ME3";
                 if !too_large {
                     *rate = rate.max(per_second(run, n, seconds / 3.0));

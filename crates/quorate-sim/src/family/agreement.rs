@@ -1,4 +1,4 @@
-//! Agreement: who proposes and decides what, and whether agreement, validity and termination hold.
+//! Agreement: proposals and decisions of the processes, and the properties agreement, validity and termination.
 
 use quorate_core::agreement::{Agreement, AgreementKind, Command, Decision, Output, Value};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
@@ -15,10 +15,11 @@ use crate::scenario::{Requesters, Scenario};
 use crate::trace::TraceSink;
 use crate::user::AgreementUsers;
 
-/// More messages at once than this are not simulated: some algorithms need exponentially many.
+/// Maximum number of messages in flight or stored at the same time.
+/// Some algorithms need exponentially many; such a run is refused.
 const AT_ONCE_MOST: u64 = 20_000_000;
 
-/// Runs an agreement about this matter. The scenario must have been validated, and say who proposes.
+/// Runs an agreement of this kind. The scenario must have been validated.
 pub fn run_agreement<P: Agreement + 'static>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -31,7 +32,7 @@ pub fn run_agreement<P: Agreement + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -67,7 +68,8 @@ fn run_setup(
     })
 }
 
-/// Who proposes what and when: the commander, or everybody. Requests say when for those that they name.
+/// Lists the planned proposals: process, time and value. The commander alone proposes an order; otherwise every process
+/// proposes. Requests set the time for the processes that they name.
 pub fn proposals(
     scenario: &Scenario,
     agreement_kind: AgreementKind,
@@ -92,12 +94,12 @@ pub fn proposals(
     times.into_iter().map(|(process, after)| (process, after, value(process))).collect()
 }
 
-/// The monitors of agreement.
+/// Monitors of an agreement.
 #[derive(Clone, Debug)]
 pub struct AgreementMonitors {
     decisions: Decisions,
     agreement_kind: AgreementKind,
-    /// From the first proposal to each decision.
+    /// Delays from the first proposal to each decision.
     delays: SpanSummary,
     patience: Option<Span>,
 }

@@ -1,4 +1,5 @@
-//! Setting clocks: how wrong each was before and after, and whether the error bound and the precision hold.
+//! Clock synchronisation: offset of each clock before and after it
+//! was set, and whether the error bound and the precision hold.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +21,16 @@ use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ClockUsers;
 
-/// By whom clocks are set.
+/// The roles of processes in clock synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockRoles {
-    /// By servers, whose clocks are right. The others ask first.
+    /// Servers, whose clocks are true, answer the other processes. The other processes request first.
     Servers,
-    /// By a master, whose clock is as wrong as any. It asks first.
+    /// A master sets the clocks. Its own clock is as inaccurate as any. The master requests first.
     Master,
 }
 
-/// Runs an algorithm that sets clocks. The scenario must have been validated.
+/// Runs a clock synchronisation algorithm. The scenario must have been validated.
 pub fn run_clock<P: ClockSync + 'static>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -42,7 +43,7 @@ pub fn run_clock<P: ClockSync + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -64,7 +65,7 @@ fn run_setup(
         plan,
         oracle: scenario.oracle(),
         clocks,
-        // Time enough to ask as often as planned, and to be answered.
+        // Long enough for all planned requests and their answers.
         until: match (scenario.until, scenario.patience(never_quiescent)) {
             (Some(until), _) => Time(until.0.0),
             (None, Some(patience)) if never_quiescent => {
@@ -84,13 +85,13 @@ fn run_setup(
     }
 }
 
-/// How long after it asked a user asks again: as the scenario says, or a hundred message delays.
+/// Interval between two requests of a user: `think` of the scenario, or a hundred message delays if that is zero.
 fn pause(scenario: &Scenario) -> Span {
     let configured = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
     configured.unwrap_or(Span(scenario.delay_bounds().delay.0.saturating_mul(100)))
 }
 
-/// The first requests, and when. Where nobody is named, those come first who have most reason to ask.
+/// The first requests with their times. Without explicit requests, the clients of servers or the master come first.
 fn requests(scenario: &Scenario, roles: ClockRoles) -> Vec<(ProcessId, Span)> {
     let requests = scenario.first_requests();
     if !scenario.request.is_empty() {
@@ -105,7 +106,7 @@ fn requests(scenario: &Scenario, roles: ClockRoles) -> Vec<(ProcessId, Span)> {
     order.into_iter().zip(requests).map(|(process, (_, after))| (process, after)).collect()
 }
 
-/// The monitors of clocks.
+/// Monitors of clock synchronisation.
 #[derive(Clone, Debug)]
 pub struct ClockMonitors {
     clocks: Clocks,
@@ -114,7 +115,7 @@ pub struct ClockMonitors {
     set: BTreeMap<ProcessId, AdjustedClock>,
     last: BTreeMap<ProcessId, Setting>,
     requested_at: BTreeMap<ProcessId, Time>,
-    /// From asking to setting.
+    /// Delays from request to adjustment.
     delays: SpanSummary,
     requests: u64,
     failures: u64,
@@ -227,7 +228,7 @@ impl Monitors for ClockMonitors {
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
         if memory == Memory::Lost {
-            // What was added to the clock is forgotten.
+            // The process has lost the correction of its clock.
             self.last.remove(&at.process);
         }
     }
@@ -255,7 +256,7 @@ impl Monitors for ClockMonitors {
         let cost = &context.info.cost;
         let rounds = self.precision.rounds().count() as u64;
         report.requests = if rounds > 0 { rounds } else { self.requests };
-        // A wish is no part of the round that grants it.
+        // An ASK message that requests a round is not part of the cost of the round.
         let messages = report.messages.total - report.messages.by_kind.of("ASK");
         let comparable = context.undisturbed && context.count_self && self.failures == 0;
         report.cost =

@@ -1,8 +1,9 @@
 //! Failure detection: what is noticed and when, what a round costs, and whether completeness and accuracy hold.
 //!
-//! A detector never falls silent, so its run has to be stopped: where the scenario says `until`, then; else when
-//! everybody has been right, after the last fault, for two rounds longer than a change takes to become known, and a
-//! hundred rounds after the last fault at the latest. Where bounds hold from a time on, that is the last fault.
+//! A detector never becomes quiescent, so its run has to be stopped. If the scenario sets `until`, the run stops then.
+//! Otherwise it stops when all beliefs have been correct after the last fault for two rounds longer than a change takes
+//! to become known, and at the latest a hundred rounds after the last fault. If delays are bounded only from some time
+//! on, the last fault is not earlier than that time.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -25,10 +26,10 @@ use crate::trace::TraceSink;
 use crate::user::DetectorUsers;
 use crate::world::Ending;
 
-/// Where beliefs do not come right, a run goes on for so many rounds after the last fault.
+/// Number of rounds after the last fault when a run stops even if beliefs are still wrong.
 const ROUNDS_MOST: u64 = 100;
 
-/// A wrong suspicion that lasts longer than so many rounds is not taken back (eventual accuracy).
+/// A wrong suspicion that lasts longer than this number of rounds violates eventual accuracy.
 const ROUNDS_MISTAKEN: u64 = 50;
 
 /// Runs a failure detector. The scenario must have been validated.
@@ -44,7 +45,7 @@ pub fn run_detector<P: Detector + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup<C>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -59,7 +60,7 @@ fn run_setup<C>(
     };
     let rounds = |count| Span(round.0.saturating_mul(count));
     let (quiet, until) = match scenario.until {
-        // Whoever says how long to watch is not content earlier.
+        // An explicit duration must be used in full, so the users never become content.
         Some(until) => (Span(u64::MAX), Time(until.0.0)),
         None => (grace, last_fault + rounds(ROUNDS_MOST)),
     };
@@ -84,18 +85,18 @@ fn run_setup<C>(
         until,
         never_quiescent: true,
         burst: *info.cost.messages.end(),
-        // Whom each suspects, once in the process and once in the monitors.
+        // The sets of suspects of each process: one in the process and one in the monitors.
         bytes_per_process: n as u64 / 4,
     }
 }
 
-/// Two rounds longer than it takes until everybody knows.
+/// Two rounds longer than it takes until every process knows of a change.
 fn grace(n: usize, info: &AlgorithmInfo, round: Span) -> Span {
     let rounds = info.cost.detection_rounds.unwrap_or(0).max(VCube::new(n).dimension().into());
     Span(round.0.saturating_mul(rounds + 2))
 }
 
-/// The monitors of failure detection.
+/// Monitors of a failure detector.
 #[derive(Clone, Debug)]
 pub struct DetectorMonitors<C> {
     completeness: Completeness,
@@ -103,13 +104,13 @@ pub struct DetectorMonitors<C> {
     eventual_accuracy: EventualAccuracy,
     beliefs: Beliefs,
     detection: Detection,
-    /// The kind of message that is counted by the round: the first that the detector declares.
+    /// Name of the message kind that is counted by round: the first kind that the detector declares.
     counted: &'static str,
     round: Span,
     grace: Span,
     end: Time,
     exempt: ProcessSet,
-    /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
+    /// The command type of the detector. Its commands are for layers above it; none are given here.
     command_type: PhantomData<fn(C)>,
 }
 
@@ -211,11 +212,11 @@ impl<C: Debug> Monitors for DetectorMonitors<C> {
         let rounds = self.end.0.div_ceil(self.round.0).max(1);
         let (total, most) = self.detection.counted();
         let cost = &context.info.cost;
-        // While a recovery is becoming known, the one that is back and its stand-ins do the same work.
+        // While a recovery becomes known, the recovered process and its substitutes do the same work.
         let recovered = self.detection.changes().iter().any(|change| !change.crash);
         let comparable = context.assumptions_met && !recovered;
         let mut paid = CostReport::new(cost, "round", total, rounds, comparable);
-        // What is promised holds for every round, not only in the mean.
+        // The promised cost holds for every round, not only on average.
         paid.kept = paid.kept.map(|_| most <= *cost.messages.end());
         report.cost = paid;
         report.detection = Some(DetectionReport {

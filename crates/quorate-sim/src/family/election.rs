@@ -1,4 +1,4 @@
-//! Election: who leads in the end, what it took, and whether E1 and E2 hold.
+//! Election: the leader at the end, the cost, and the properties E1 and E2.
 
 use quorate_core::election::{Candidates, Command, Election, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
@@ -17,10 +17,11 @@ use crate::trace::TraceSink;
 use crate::user::ElectionUsers;
 use crate::world::Ending;
 
-/// What users and monitors keep for each process, in bytes.
+/// Bytes per process that users and monitors need.
 const BYTES_PER_PROCESS: u64 = 256;
 
-/// Runs an election whose processes keep so many bytes for each other one. The scenario must have been validated.
+/// Runs an election. Each process keeps `bytes_per_other` bytes
+/// for every other process. The scenario must have been validated.
 pub fn run_election<P: Election + 'static>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -33,7 +34,7 @@ pub fn run_election<P: Election + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -68,20 +69,20 @@ fn run_setup(
     }
 }
 
-/// Long enough for a detector below to notice a crash and for the election that follows.
+/// Long enough for a detector below to notice a crash, and for the election that follows.
 fn quiet(scenario: &Scenario) -> Span {
     let levels = u64::from(VCube::new(scenario.processes).dimension());
     let ranks = scenario.rank_delay.0.0.saturating_mul(scenario.processes as u64);
     Span(scenario.delay_bounds().bound.0.saturating_mul(20 * (levels + 2)).saturating_add(ranks))
 }
 
-/// The monitors of elections.
+/// Monitors of an election.
 #[derive(Clone, Debug)]
 pub struct ElectionMonitors {
     e1: E1,
     e2: E2,
     followers: Followers,
-    /// From asking for an election to knowing the leader, for those who ask.
+    /// Delays from requesting an election to learning the leader, for processes whose user requested it.
     delays: SpanSummary,
     requested_at: Vec<Option<Time>>,
     begun: u64,
@@ -195,7 +196,7 @@ impl Monitors for ElectionMonitors {
 
     fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         let cost = &context.info.cost;
-        // What is promised is for one who begins alone.
+        // The promised cost is for an election with a single initiator.
         let comparable = context.undisturbed && context.count_self && self.begun == 1;
         report.requests = self.begun;
         report.cost =

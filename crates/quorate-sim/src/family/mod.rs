@@ -1,7 +1,7 @@
-//! Families of algorithms: what a run is made of that is not the same for a mutex and a detector.
+//! Families of algorithms: the parts of a run that differ between, for example, a mutex and a detector.
 //!
-//! The world, the books, the incidents, the trace and the skeleton of the report are common (`run.rs`). A family
-//! adds users, monitors with what they find, and its own part of the report; each has a file here.
+//! The world, the message counts, the fault log, the trace and the skeleton of the report are common (`run.rs`). A
+//! family adds users, monitors with their findings, and its own part of the report. Each family has a file here.
 
 pub(crate) mod agreement;
 pub(crate) mod clock;
@@ -31,49 +31,49 @@ use crate::run::AlgorithmInfo;
 use crate::scenario::Scenario;
 use crate::world::Ending;
 
-/// The monitors of a family, and what they make of a run. They are compiled once for the family, not for each algorithm.
+/// The monitors of a family, and their part of the report. They are compiled once for the family, not for each algorithm.
 pub trait Monitors {
-    /// The family.
+    /// The family that the monitors belong to.
     const FAMILY: Layer;
-    /// What users may ask.
+    /// Commands that users give to a process.
     type Command: Debug;
-    /// What users may hear.
+    /// Outputs that a process gives to its user.
     type Output: Debug;
 
-    /// What users see of a process that has taken this command.
+    /// The mark in the history for an accepted command, if it has one.
     fn command_mark(&self, command: &Self::Command) -> Option<Mark> {
         let _ = command;
         None
     }
 
-    /// What users see of a process that tells them this.
+    /// The mark in the history for an output, if it has one.
     fn output_mark(&self, at: Moment, output: &Self::Output) -> Option<Mark>;
 
-    /// What is asked, in a word or two, where the mark does not say it all: a value, a message.
+    /// Short text for a command, where the mark does not tell everything: a value or a message.
     fn command_text(&self, command: &Self::Command) -> String {
         let _ = command;
         String::new()
     }
 
-    /// What is told, in a word or two, where the mark does not say it all: a leader, a decision.
+    /// Short text for an output, where the mark does not tell everything: a leader or a decision.
     fn output_text(&self, output: &Self::Output) -> String {
         let _ = output;
         String::new()
     }
 
-    /// A process has taken a command.
+    /// A process has accepted a command.
     fn on_command(&mut self, at: Moment, command: &Self::Command);
 
-    /// A process tells its user something.
+    /// A process has produced an output for its user.
     fn on_output(&mut self, at: Moment, output: &Self::Output);
 
     /// A process has crashed.
     fn crashed(&mut self, at: Moment);
 
-    /// A process is back.
+    /// A process has recovered.
     fn recovered(&mut self, at: Moment, memory: Memory);
 
-    /// A message of this kind leaves.
+    /// A process has sent a message of this kind.
     #[inline]
     fn sent(&mut self, at: Moment, kind: usize, departure: Departure) {
         let _ = (at, kind, departure);
@@ -85,66 +85,66 @@ pub trait Monitors {
         false
     }
 
-    /// The mark of a message that leaves.
+    /// Returns the mark for a message that is being sent.
     #[inline]
     fn mark(&mut self, at: Moment) -> u32 {
         let _ = at;
         0
     }
 
-    /// A message has arrived with its mark.
+    /// A message with this mark has arrived.
     fn arrived(&mut self, at: Moment, mark: u32) {
         let _ = (at, mark);
     }
 
-    /// A message with this mark will not arrive.
+    /// A message with this mark was lost.
     fn lost(&mut self, mark: u32) {
         let _ = mark;
     }
 
-    /// The run is over.
+    /// The run has ended.
     fn end(&mut self, end: &RunEnd<'_>);
 
-    /// What became of a property of the family.
+    /// The finding about a property of the family.
     fn finding(&self, property: Property) -> Finding<'_>;
 
     /// Writes the family's part of the report.
     fn report(&self, context: &ReportContext<'_>, report: &mut Report);
 }
 
-/// How a run ended.
+/// State of a run at its end.
 pub struct RunEnd<'a> {
-    /// When.
+    /// Time at which the run ended.
     pub now: Time,
-    /// Why.
+    /// Why the run ended.
     pub ending: Ending,
-    /// How many processes there are.
+    /// Number of processes in the world.
     pub processes: usize,
-    /// For whom a process is waiting then.
+    /// Returns the processes that a process is waiting for at the end.
     pub waits_for: &'a dyn Fn(ProcessId) -> ProcessSet,
-    /// What went wrong on the way.
+    /// Faults that happened during the run.
     pub fault_log: &'a FaultLog,
 }
 
-/// What became of a property.
+/// The finding about a property.
 #[derive(Clone, Debug)]
 pub struct Finding<'a> {
-    /// Whether it held.
+    /// Whether the property held, was violated, or was not checked.
     pub status: Status,
-    /// The first violation.
+    /// The first violation, if there is one.
     pub violation: Option<&'a Violation>,
-    /// Why it is open, if it is.
+    /// Why the property could not be judged; empty if it was.
     pub open: String,
 }
 
 impl<'a> Finding<'a> {
-    /// It held unless there is a violation.
+    /// A finding that holds unless there is a violation.
     pub fn of(violation: Option<&'a Violation>) -> Self {
         let status = if violation.is_some() { Status::Violated } else { Status::Holds };
         Self { status, violation, open: String::new() }
     }
 
-    /// As above, but where there is no violation it may be open for this reason.
+    /// If there is no violation and a reason is given, marks the property as not checked for that reason.
     #[must_use]
     pub fn or_open(self, why: Option<impl Into<String>>) -> Self {
         match why {
@@ -156,17 +156,17 @@ impl<'a> Finding<'a> {
     }
 }
 
-/// What a family may want to know when it tells of a run.
+/// Input of a family's part of the report.
 #[derive(Debug)]
 pub struct ReportContext<'a> {
-    /// The scenario.
+    /// The scenario that was run.
     pub scenario: &'a Scenario,
-    /// The algorithm and its promise.
+    /// The algorithm and its promised costs.
     pub info: &'a AlgorithmInfo,
-    /// Whether nothing went wrong and the run came to its end, so that the promise can be held against it.
+    /// Whether the run was free of faults and complete, so that its cost can be compared with the promise.
     pub undisturbed: bool,
-    /// Whether the run kept every assumption.
+    /// Whether the run met every assumption.
     pub assumptions_met: bool,
-    /// Whether messages to oneself were counted.
+    /// Whether messages that processes sent to themselves were counted.
     pub count_self: bool,
 }

@@ -1,5 +1,5 @@
-//! Multicast: what is delivered to whom, how soon and in which order, and whether validity, integrity, agreement and
-//! the orders hold.
+//! Multicast: deliveries, their delays and their order, and whether
+//! validity, integrity, agreement and the order properties hold.
 
 use quorate_core::multicast::{Command, Multicast, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
@@ -16,7 +16,7 @@ use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MulticastUsers;
 
-/// Causal order is watched without being asked up to this many processes.
+/// Maximum number of processes for which causal order is checked by default.
 const CAUSAL_PROCESSES_MOST: usize = 64;
 
 /// Runs a multicast. The scenario must have been validated.
@@ -31,7 +31,7 @@ pub fn run_multicast<P: Multicast + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -42,7 +42,7 @@ fn run_setup(
     }
     let never_quiescent = scenario.may_never_end(&info.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    // Time has to pass between the messages of one sender, or they would all be under way at once.
+    // Time has to pass between the messages of one sender. Otherwise all of them would be in flight at the same time.
     let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
     let users = MulticastUsers::new(
         n,
@@ -66,25 +66,26 @@ fn run_setup(
         until: scenario.until(never_quiescent),
         never_quiescent,
         burst: scenario.burst(*info.cost.messages.start() / 2),
-        // What a sender has been asked and has not begun.
+        // Multicasts that a sender has been asked for and has not started.
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
     })
 }
 
-/// The monitors of multicast.
+/// Monitors of a multicast.
 #[derive(Clone, Debug)]
 pub struct MulticastMonitors {
     deliveries: Deliveries,
     fifo: Option<FifoOrder>,
     causal: Option<CausalOrder>,
     total: Option<TotalOrder>,
-    /// From multicast to delivery by another, for the first message of each sender: a later one may have to wait.
+    /// Delays from multicast to delivery by another process, for the first message of each sender. Later messages may
+    /// have to wait for earlier ones.
     delays: SpanSummary,
     senders: ProcessSet,
     patience: Option<Span>,
-    /// Traitors, by whose deeds and messages no order is judged.
+    /// Traitors. Neither their deliveries nor deliveries of their messages are judged for order.
     exempt: ProcessSet,
-    /// Who has been down, and has missed what the others delivered meanwhile.
+    /// Processes that have crashed at least once. They have missed deliveries, so their order is no longer judged.
     ever_down: ProcessSet,
 }
 
@@ -114,7 +115,7 @@ impl MulticastMonitors {
         }
     }
 
-    /// Shows a delivery to those who watch the order.
+    /// Passes a delivery to the monitors of the order properties.
     fn order(&mut self, at: Moment, origin: ProcessId, id: u64) {
         if self.exempt.contains(origin) || self.ever_down.contains(at.process) {
             return;

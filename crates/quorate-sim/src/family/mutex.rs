@@ -1,4 +1,4 @@
-//! Mutual exclusion: who enters, how long it takes, and whether ME1, ME2 and ME3 hold.
+//! Mutual exclusion: entries and their delays, and the properties ME1, ME2 and ME3.
 
 use quorate_core::mutex::{Command, Mutex, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
@@ -16,7 +16,7 @@ use crate::trace::TraceSink;
 use crate::user::MutexUsers;
 use crate::watch::Watch;
 
-/// ME3 is watched without being asked up to this many processes.
+/// Maximum number of processes for which ME3 is checked by default.
 pub const ME3_PROCESSES_MOST: usize = 64;
 
 /// The observer of a mutual exclusion run.
@@ -34,7 +34,7 @@ pub fn run_mutex<P: Mutex + 'static>(
     run(scenario, info, conditions, run_setup, factory, trace)
 }
 
-/// All that a run needs apart from its processes.
+/// Builds everything that a run needs apart from its processes.
 fn run_setup(
     scenario: &Scenario,
     info: &AlgorithmInfo,
@@ -73,24 +73,24 @@ fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {
         || (profile.guarantees.contains(&Property::ME3) && scenario.processes <= ME3_PROCESSES_MOST)
 }
 
-/// The monitors of mutual exclusion.
+/// Monitors of mutual exclusion.
 #[derive(Clone, Debug)]
 pub struct MutexMonitors {
     me1: Me1,
     me2: Me2,
-    /// What the end said of ME2.
+    /// Status of ME2 at the end of the run.
     me2_status: Status,
     me3: Option<Me3>,
     delays: EntryDelays,
     entries: u64,
     requests: u64,
     without_quorum: ProcessSet,
-    /// Traitors, by whose deeds no property is judged.
+    /// Traitors. Their events are not judged.
     exempt: ProcessSet,
 }
 
 impl MutexMonitors {
-    /// With these monitors; ME3 is watched if there is one.
+    /// Creates monitors for ME1 and ME2, and for ME3 if a monitor for it is given.
     pub fn new(me2: Me2, me3: Option<Me3>) -> Self {
         Self {
             me1: Me1::default(),
@@ -237,7 +237,7 @@ impl Monitors for MutexMonitors {
         report.waiting = self.me2.waiting().map(|since| since.process.number()).collect();
         report.no_quorum = self.without_quorum.iter().map(ProcessId::number).collect();
         report.me3_merges = self.me3.as_ref().map(Me3::merges);
-        // A token that goes round costs messages whether anybody wants in or not: there is nothing to compare.
+        // A circulating token costs messages whether or not any process wants to enter, so its cost cannot be compared.
         let comparable = context.undisturbed
             && context.count_self
             && !context.info.profile.never_quiescent

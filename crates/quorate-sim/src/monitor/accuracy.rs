@@ -1,7 +1,7 @@
-//! Strong accuracy: nobody is suspected who has not crashed.
+//! Strong accuracy: no process is suspected before it crashes.
 //!
-//! News of a crash may arrive after its victim has come back. That is late, not wrong, unless it comes later than a
-//! detector takes. Cost: O(1) for each belief.
+//! A suspicion may arrive after the crashed process has already recovered. It is late, not wrong, as long as it arrives
+//! within the latency of the detector. Cost: O(1) for each belief.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use quorate_core::{Belief, ProcessId, Property, Span, Time};
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// Watches accuracy.
+/// Monitor of strong accuracy.
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy {
     grace: Span,
-    /// Who has crashed at some time, and when it came back if it did.
+    /// Processes that have crashed, with the time of their recovery if they have recovered.
     crashed: BTreeMap<ProcessId, Option<Time>>,
     violation: Option<Violation>,
 }
 
 impl Accuracy {
-    /// News that is older than `grace` is wrong.
+    /// Creates a monitor that tolerates suspicions up to `grace` after a recovery.
     pub(crate) fn new(grace: Span) -> Self {
         Self { grace, crashed: BTreeMap::new(), violation: None }
     }
@@ -30,12 +30,12 @@ impl Accuracy {
         self.crashed.insert(process, None);
     }
 
-    /// A process has come back.
+    /// A process has recovered.
     pub(crate) fn recovered(&mut self, process: ProcessId, time: Time) {
         self.crashed.insert(process, Some(time));
     }
 
-    /// A process has changed its mind.
+    /// A process has changed a belief.
     pub(crate) fn belief_changed(&mut self, at: Moment, belief: Belief) {
         let Belief::Crashed(victim) = belief else { return };
         let why = match self.crashed.get(&victim) {
@@ -53,7 +53,7 @@ impl Accuracy {
         });
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

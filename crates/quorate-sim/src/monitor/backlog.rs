@@ -1,6 +1,6 @@
-//! What each member has yet to deliver of each sender: the notes that FIFO and causal order are judged by.
+//! Messages of each sender that a member has not delivered yet. FIFO order and causal order are judged by it.
 //!
-//! Cost: O(log n) for a delivery in order, O(k log k) where k messages are missing before it.
+//! Cost: O(log n) for a delivery in order, O(k log k) if k messages before it are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use quorate_core::multicast::Group;
 
 use crate::observer::Moment;
 
-/// The messages of all senders, and what each member has of them. A message is known by its rank among those of its
-/// sender.
+/// Messages of all senders, and the progress of each member. A message
+/// is identified by its rank among the messages of its sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backlog {
     sent: BTreeMap<ProcessId, Vec<SentMessage>>,
     progress: BTreeMap<(ProcessId, ProcessId), Progress>,
 }
 
-/// A message.
+/// A message that was multicast.
 #[derive(Clone, Debug)]
 pub(super) struct SentMessage {
     pub(super) at: Moment,
@@ -25,7 +25,7 @@ pub(super) struct SentMessage {
     to: Group,
 }
 
-/// What a member has of a sender: all before `next`, and these.
+/// Deliveries of one sender by one member: all ranks below `next`, and the ranks in `ahead`.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     next: usize,
@@ -33,24 +33,24 @@ struct Progress {
 }
 
 impl Backlog {
-    /// A message is multicast; its rank.
+    /// Records a multicast and returns its rank.
     pub(super) fn sent(&mut self, at: Moment, id: u64, to: Group) -> usize {
         let all = self.sent.entry(at.process).or_default();
         all.push(SentMessage { at, id, to });
         all.len() - 1
     }
 
-    /// The rank of a message, if it was multicast.
+    /// The rank of a message; none if it was never multicast.
     pub(super) fn rank(&self, origin: ProcessId, id: u64) -> Option<usize> {
         self.sent.get(&origin)?.binary_search_by_key(&id, |sent| sent.id).ok()
     }
 
-    /// The message of that rank.
+    /// The message of this rank.
     pub(super) fn message(&self, origin: ProcessId, rank: usize) -> &SentMessage {
         &self.sent[&origin][rank]
     }
 
-    /// A member has delivered a message.
+    /// Records that a member has delivered a message.
     pub(super) fn delivered(&mut self, member: ProcessId, origin: ProcessId, rank: usize) {
         let progress = self.progress.entry((member, origin)).or_default();
         if rank >= progress.next {
@@ -63,7 +63,7 @@ impl Backlog {
         }
     }
 
-    /// The first of a sender's messages before that rank which is for the member and which it has not delivered.
+    /// The first message of a sender below rank `before` that is addressed to the member and that it has not delivered.
     pub(super) fn missing(
         &self,
         member: ProcessId,

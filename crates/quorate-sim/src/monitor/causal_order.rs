@@ -1,10 +1,10 @@
-//! Causal order: if one multicast happened before another, no member delivers the second without having delivered the
-//! first.
+//! Causal order: if one multicast happened before another, no
+//! member delivers the second without having delivered the first.
 //!
 //! Multicast a happened before multicast b if the sender of b had multicast or delivered a, or had delivered a message
-//! that a happened before: what users could know, not what processes had heard of below them. It is decided with
-//! vector clocks that tick at multicasts. A member that has been down has missed some, and is judged no more. Cost: O(n)
-//! for each multicast and delivery.
+//! that a happened before. What counts is the knowledge of users, not messages that processes received on lower layers.
+//! The relation is decided with vector clocks that tick at multicasts. A member that has been down has missed messages
+//! and is no longer judged. Cost: O(n) for each multicast and delivery.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use super::backlog::Backlog;
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// Watches causal order.
+/// Monitor of causal order.
 #[derive(Clone, Debug)]
 pub(crate) struct CausalOrder {
     backlog: Backlog,
-    /// The multicasts that the next one of each process happens after.
+    /// The multicasts that happened before the next one of each process.
     known: Vec<VectorClock>,
-    /// What each message happened after, itself included.
+    /// The multicasts that happened before each message, including the message itself.
     past: BTreeMap<(ProcessId, usize), VectorClock>,
     violation: Option<Violation>,
 }

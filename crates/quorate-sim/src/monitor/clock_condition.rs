@@ -1,40 +1,40 @@
 //! The clock condition: if one event happened before another, its logical time is smaller.
 //!
-//! Events are what processes announce with a Lamport time ([`quorate_core::Message::stamp`]): a request, say. With
-//! every message travels the latest time that its sender knew of, whatever the message itself says; so a time that is
-//! not later than all that its process could know of breaks the condition, also where messages without a clock brought
-//! the news.
+//! Processes announce events with a Lamport time ([`quorate_core::Message::stamp`]), such as a request.
+//! Every message carries the latest time that its sender knows of, regardless of its own contents. An event breaks the
+//! condition if its time is not later than every time that its process could know of. This includes times that arrived
+//! with messages that carry no clock of their own.
 
 use quorate_core::{ProcessId, ProcessSet, Property};
 
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// An announced event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Announced {
     time: u64,
     at: Moment,
 }
 
-/// Watches the clock condition.
+/// Monitor of the clock condition.
 #[derive(Clone, Debug)]
 pub(crate) struct ClockCondition {
-    /// The latest event in the past of each process.
+    /// The latest event in the causal past of each process.
     past: Vec<Option<Announced>>,
-    /// What each process announced last: it may say so to several, and again.
+    /// Time of the last event that each process announced. The same
+    /// event may be announced to several processes, and repeatedly.
     own: Vec<Option<u64>>,
     exempt: ProcessSet,
     violation: Option<Violation>,
 }
 
 impl ClockCondition {
-    /// Watches n processes, of whom traitors may say what they like.
+    /// Creates a monitor for n processes. Traitors are not judged.
     pub(crate) fn new(n: usize, traitors: ProcessSet) -> Self {
         Self { past: vec![None; n], own: vec![None; n], exempt: traitors, violation: None }
     }
 
-    /// A process announces an event of this time.
+    /// A process announces an event with this time.
     pub(crate) fn announced(&mut self, at: Moment, time: u64) {
         let process = at.process.index();
         if self.exempt.contains(at.process) || self.own[process] == Some(time) {
@@ -48,12 +48,12 @@ impl ClockCondition {
         }
     }
 
-    /// What a message of this process carries.
+    /// The latest event that a process knows of. Its messages carry it.
     pub(crate) fn known_to(&self, process: ProcessId) -> Option<Announced> {
         self.past[process.index()]
     }
 
-    /// A message has brought this.
+    /// A message that carries this event has arrived.
     pub(crate) fn received(&mut self, process: ProcessId, announced: Option<Announced>) {
         let past = &mut self.past[process.index()];
         if announced.map(|event| event.time) > past.map(|event| event.time) {
@@ -61,13 +61,13 @@ impl ClockCondition {
         }
     }
 
-    /// A process is back without its memory: nothing happened before for it.
+    /// A process has restarted without memory, so no event happened before its next one.
     pub(crate) fn forgot(&mut self, process: ProcessId) {
         self.past[process.index()] = None;
         self.own[process.index()] = None;
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

@@ -1,39 +1,39 @@
-//! The error bound: every clock that was set is as near to the true time as it says.
+//! The error bound: every clock that was set is as close to the true time as it claims.
 //!
-//! Judged twice: when a clock is set, by the error that it claims then; and when it is set again, for what it has
-//! shown just before, by that error and the most that it can have drifted since. Cost: O(1) for each setting.
+//! Each setting is judged twice. When a clock is set, its offset is compared with the error that it claims. When it is set
+//! again, the offset just before is compared with that error plus the maximum drift since. Cost: O(1) for each setting.
 
 use quorate_core::{Drift, Offset, Property, Span, Time};
 
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// Watches the error bound.
+/// Monitor of the error bound.
 #[derive(Clone, Debug)]
 pub(crate) struct ClockError {
     drift: Drift,
     violation: Option<Violation>,
 }
 
-/// A clock as it was set.
+/// A clock at the moment it was set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
-    /// When, by virtual time.
+    /// Virtual time of the setting, and the process.
     pub(crate) at: Moment,
-    /// By how much the machine's own clock was ahead of the true time, and the corrected one.
+    /// Offsets from the true time: of the machine's own clock (`own`), and of the corrected clock (`shown`).
     pub(crate) own: Offset,
     pub(crate) shown: Offset,
-    /// By how much the corrected one may be off.
+    /// Maximum error of the corrected clock, as it claims.
     pub(crate) error: Span,
 }
 
 impl Setting {
-    /// By how much the corrected clock is ahead when the machine's own is so much.
+    /// Offset of the corrected clock at a later time when the machine's own clock has the offset `own`.
     pub(crate) fn projected_offset(&self, own: Offset) -> Offset {
         self.shown + (own - self.own)
     }
 
-    /// By how much it may be off then.
+    /// Maximum error of the corrected clock at the time `now`.
     pub(crate) fn error_bound_at(&self, now: Time, drift: Drift) -> Span {
         self.error + drift.uncertainty(now - self.at.time)
     }
@@ -44,7 +44,7 @@ impl ClockError {
         Self { drift, violation: None }
     }
 
-    /// A clock is set, again if it was before.
+    /// A clock is set. `before` is its previous setting, if it has one.
     pub(crate) fn set(&mut self, before: Option<Setting>, new: Setting) {
         let at = new.at;
         if let Some(before) = before {
@@ -67,7 +67,7 @@ impl ClockError {
         }
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

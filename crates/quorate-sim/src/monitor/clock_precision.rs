@@ -1,8 +1,8 @@
-//! Precision: clocks that were set together differ by no more than was promised.
+//! Precision: clocks that were set in the same round differ by no more than promised.
 //!
-//! Those set in one round of a master are compared, each at the moment it was set: by how much they are ahead of the
-//! true time may differ by what both say that they may be off the agreed time, and by how far the agreed time can have
-//! drifted between the two moments. Cost: O(k) for the kth clock of a round.
+//! The clocks of one round of a master are compared in pairs, each at the moment it was set. Their offsets from the
+//! true time may differ by the sum of the errors that both claim, plus the maximum drift of the agreed time between the
+//! two moments. Cost: O(k) for the kth clock of a round.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use quorate_core::{Drift, ProcessId, Property, Span};
 use super::clock_error::Setting;
 use super::{Evidence, Violation};
 
-/// Watches precision.
 #[derive(Clone, Debug)]
 pub(crate) struct ClockPrecision {
     drift: Drift,
@@ -26,7 +25,7 @@ impl ClockPrecision {
         Self { drift, rounds: BTreeMap::new(), worst: None, violation: None }
     }
 
-    /// A clock is set in some round.
+    /// A clock is set in a round.
     pub(crate) fn set(&mut self, standard: Standard, new: Setting) {
         let together = self.rounds.entry(standard).or_default();
         for other in together.iter() {
@@ -53,12 +52,12 @@ impl ClockPrecision {
         together.push(new);
     }
 
-    /// Who was set in each round, and when.
+    /// The settings of each round.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = (&Standard, &[Setting])> {
         self.rounds.iter().map(|(standard, set)| (standard, set.as_slice()))
     }
 
-    /// Who was master at any time, in the order of numbers.
+    /// Processes that were master in any round, in ascending order.
     pub(crate) fn masters(&self) -> Vec<ProcessId> {
         let master = |standard: &Standard| match standard {
             Standard::Agreed { master, .. } => Some(*master),
@@ -69,12 +68,12 @@ impl ClockPrecision {
         masters
     }
 
-    /// The furthest that two clocks of one round were apart, and how far they might have been.
+    /// Maximum distance of two clocks of one round, and the distance that was allowed for that pair.
     pub(crate) fn worst(&self) -> Option<(Span, Span)> {
         self.worst
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

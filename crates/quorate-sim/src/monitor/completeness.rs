@@ -1,7 +1,8 @@
-//! Strong completeness: every crashed process is in the end suspected by every live one.
+//! Strong completeness: every crashed process is eventually suspected by every live process.
 //!
-//! Judged when the run is over. Whoever crashed or came back only just before may not have been noticed yet, or have
-//! noticed: then the property is open. Cost: O(n) for each crash still standing at the end.
+//! Judged at the end of the run. If a process crashed shortly before the end, it may not have been noticed yet. If an
+//! observer recovered shortly before the end, it may not have noticed yet. The property is then open. Cost: O(n) for
+//! each crash still standing at the end.
 
 use quorate_core::{ProcessSet, Property, Span, Time};
 
@@ -9,23 +10,22 @@ use super::{Evidence, Violation, name_all};
 use crate::beliefs::Beliefs;
 use crate::observer::Moment;
 
-/// Watches completeness.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completeness {
-    /// When each process last crashed or came back.
+    /// Time of the last crash or recovery of each process.
     transitions: Vec<Moment>,
     open: bool,
     violation: Option<Violation>,
 }
 
 impl Completeness {
-    /// A process has crashed or come back.
+    /// A process has crashed or recovered.
     pub(crate) fn transition(&mut self, at: Moment) {
         self.transitions.retain(|transition| transition.process != at.process);
         self.transitions.push(at);
     }
 
-    /// Judges the end of a run, where a crash is noticed within `grace`.
+    /// Judges the end of a run in which a crash is to be noticed within `grace`.
     pub(crate) fn end(&mut self, now: Time, grace: Span, beliefs: &Beliefs) {
         let settled = |transition: &&Moment| now - transition.time > grace;
         let unsettled: ProcessSet = self
@@ -60,12 +60,12 @@ impl Completeness {
         }
     }
 
-    /// Whether the end came too soon to tell.
+    /// Whether the run ended too early to judge the property.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

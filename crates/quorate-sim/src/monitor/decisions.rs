@@ -1,8 +1,9 @@
-//! Agreement, validity and termination, from the same notes: who proposed what, and who decided what.
+//! Agreement, validity and termination, judged from one record of proposals and decisions.
 //!
-//! A process is correct if it has neither crashed in the whole run nor lied; of others nothing is expected, and what
-//! they decided is not held against anybody. All three are judged when the run is over: only then it is known who is
-//! correct. Cost: O(log n) for each proposal and each decision, O(n) comparisons of decisions at the end.
+//! A process is correct if it has not crashed in the whole run and is not a traitor. Nothing is expected of other
+//! processes, and their decisions violate nothing. All three properties are judged at the end of the run, because only
+//! then the set of correct processes is known. Cost: O(log n) for each proposal and each decision, O(n) comparisons of
+//! decisions at the end.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,14 @@ use super::{Evidence, Violation, name_all};
 use crate::observer::Moment;
 use crate::world::Ending;
 
-/// Watches what n processes decide.
+/// Monitor of the decisions of n processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Decisions {
     n: usize,
     agreement_kind: AgreementKind,
     proposals: BTreeMap<ProcessId, (Moment, Value)>,
     decided: BTreeMap<ProcessId, (Moment, Decision)>,
-    /// Second thoughts: decisions of one who had decided something else.
+    /// Later decisions of processes that had already decided something else.
     changed: Vec<(Moment, Decision)>,
     blocked: ProcessSet,
     traitors: ProcessSet,
@@ -28,7 +29,7 @@ pub(crate) struct Decisions {
     agreement: Option<Violation>,
     validity: Option<Violation>,
     termination: Option<Violation>,
-    /// Whether the run was stopped before termination was decided.
+    /// Whether the run was stopped before termination could be judged.
     open: bool,
 }
 
@@ -70,17 +71,17 @@ impl Decisions {
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
         self.crashed.insert(process);
-        // One that is down waits for nobody.
+        // A crashed process does not wait for other processes.
         self.blocked.remove(process);
     }
 
-    /// Who has neither crashed nor lied so far.
+    /// Processes that have not crashed so far and are not traitors.
     pub(crate) fn correct(&self) -> ProcessSet {
         &(&ProcessSet::all(self.n) - &self.crashed) - &self.traitors
     }
 
-    /// Judges the end of a run. Whoever was to propose longer than `patience` ago should have an answer even if the
-    /// run was stopped.
+    /// Judges the end of a run. If the first proposal is older than `patience`, all correct processes should have
+    /// decided even if the run was stopped.
     pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
         let correct = self.correct();
         self.agreement = self.disagreement(&correct);
@@ -114,7 +115,7 @@ impl Decisions {
         self.termination = Some(Violation { property, time: now, detail, events });
     }
 
-    /// Two correct processes that decided differently, or one that changed its mind.
+    /// Two correct processes that decided differently, or a correct process that changed its decision.
     fn disagreement(&self, correct: &ProcessSet) -> Option<Violation> {
         let property = Property::Agreement;
         let text = |decision: &Decision| self.agreement_kind.display_decision(decision).to_string();
@@ -149,7 +150,7 @@ impl Decisions {
         Some(Violation { property, time: at.time, detail, events })
     }
 
-    /// Why the decision of a correct process is not valid, if it is not.
+    /// Returns why the decision of a correct process is invalid, or none if it is valid.
     fn invalid(&self, correct: &ProcessSet, at: Moment, decision: &Decision) -> Option<Violation> {
         let of_correct =
             || self.proposals.values().filter(|(from, _)| correct.contains(from.process));
@@ -205,11 +206,11 @@ impl Decisions {
             }
             (AgreementKind::Proposal, Decision::Value(value)) => {
                 let proposed = self.proposals.values().any(|(_, proposal)| proposal == value);
-                // A traitor may have told anything.
+                // A traitor may have sent any value.
                 if !proposed && self.traitors.is_empty() {
                     return violation("nobody proposed it".to_owned(), Vec::new());
                 }
-                // One that crashed has told the truth, and what it proposed may be decided.
+                // A crashed process did not lie, so its proposal may be decided.
                 let honest = || {
                     let all = self.proposals.values();
                     all.filter(|(from, _)| !self.traitors.contains(from.process))
@@ -258,23 +259,23 @@ impl Decisions {
         self.open
     }
 
-    /// When anybody first proposed anything.
+    /// Time of the first proposal.
     pub(crate) fn begun(&self) -> Option<Time> {
         self.proposals.values().map(|(at, _)| at.time).min()
     }
 
-    /// What a process proposed.
+    /// The proposal of a process, if it has made one.
     pub(crate) fn proposal_of(&self, process: ProcessId) -> Option<Value> {
         self.proposals.get(&process).map(|(_, value)| *value)
     }
 
-    /// What a process decided; traitors are not asked.
+    /// The decision of a process, if it has made one. Decisions of traitors are left out.
     pub(crate) fn decision_of(&self, process: ProcessId) -> Option<&Decision> {
         let decided = self.decided.get(&process).filter(|_| !self.traitors.contains(process));
         decided.map(|(_, decision)| decision)
     }
 
-    /// Who has said that it can decide nothing.
+    /// Processes that have reported that they cannot decide.
     pub(crate) fn blocked_processes(&self) -> &ProcessSet {
         &self.blocked
     }

@@ -1,8 +1,9 @@
-//! Validity, integrity and agreement of a multicast, from the same notes: who sent what to whom, and who delivered it.
+//! Validity, integrity and agreement of a multicast, judged from one record of messages and deliveries.
 //!
-//! What every member has is forgotten, as numbers rise: one that is neither kept nor higher than the last is done. A
-//! process counts as live if it has not crashed in the whole run. Integrity is judged at each delivery, the others
-//! when the run is over. Cost: O(log m) for each of m messages sent and each delivery, O(n / 64) at the end.
+//! A message that every member has delivered is dropped from the record. Message numbers ascend, so a number that is
+//! not in the record and not above the last one belongs to such a message. A process counts as live if it has not
+//! crashed in the whole run. Integrity is judged at each delivery, the other two at the end of the run. Cost: O(log m)
+//! for each of m messages sent and each delivery, O(n / 64) at the end for each message still in the record.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +14,37 @@ use super::{Evidence, Violation, name_all};
 use crate::observer::Moment;
 use crate::world::Ending;
 
-/// Watches the deliveries of n processes.
+/// Monitor of the deliveries of n processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Deliveries {
     n: usize,
     sent: BTreeMap<(ProcessId, u64), MulticastRecord>,
-    /// The last number of each sender, and how many messages there were.
+    /// Number of the last message of each sender.
     last: BTreeMap<ProcessId, u64>,
     messages: u64,
-    /// How many every member has.
+    /// Number of messages that every member has delivered.
     done: u64,
-    /// Who has crashed at any time, and traitors, of whom nothing is expected.
+    /// Processes that have crashed at any time, and traitors. Nothing is expected of them.
     discounted: ProcessSet,
     count: u64,
     validity: Option<Violation>,
     integrity: Option<Violation>,
     agreement: Option<Violation>,
-    /// Whether the run was stopped before validity and agreement were decided.
+    /// Whether the run was stopped before validity and agreement could be judged.
     open: bool,
 }
 
-/// A message, and who has it.
+/// A message, and the members that have delivered it.
 #[derive(Clone, Debug)]
 struct MulticastRecord {
     at: Moment,
     to: Group,
     delivered: ProcessSet,
-    /// The first delivery by each of the few first members.
+    /// The first delivery by each member, up to `EVIDENCE_MOST` of them.
     first: Vec<Moment>,
 }
 
-/// How many deliveries of a message are kept as evidence.
+/// Maximum number of deliveries of a message that are kept as evidence.
 const EVIDENCE_MOST: usize = 64;
 
 impl Deliveries {
@@ -70,7 +71,7 @@ impl Deliveries {
         self.messages += 1;
     }
 
-    /// A delivery; tells when the message was sent, if it was.
+    /// Records a delivery. Returns the time at which the message was sent, if the message is in the record.
     pub(crate) fn delivered(&mut self, at: Moment, origin: ProcessId, id: u64) -> Option<Time> {
         self.count += 1;
         let description = format!("message {id} of {origin}");
@@ -100,15 +101,15 @@ impl Deliveries {
         self.discounted.insert(process);
     }
 
-    /// One that has forgotten everything may deliver again what it had delivered.
+    /// A process that has lost its memory may deliver messages again.
     pub(crate) fn forgot(&mut self, process: ProcessId) {
         for sent in self.sent.values_mut() {
             sent.delivered.remove(process);
         }
     }
 
-    /// Judges the end of a run. What was sent longer than `patience` ago should be everywhere even if the run was
-    /// stopped.
+    /// Judges the end of a run. A message sent longer than `patience`
+    /// ago should be delivered everywhere even if the run was stopped.
     pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
         let complete = matches!(ending, Ending::Quiescent | Ending::Content);
         for ((origin, id), sent) in &self.sent {
@@ -167,17 +168,17 @@ impl Deliveries {
         self.open
     }
 
-    /// How often anybody delivered anything.
+    /// Number of deliveries by all processes.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many messages were multicast.
+    /// Number of messages that were multicast.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// How many messages all their members have, those that are down apart.
+    /// Number of messages that all their members have delivered, except members that have crashed and traitors.
     pub(crate) fn everywhere(&self) -> u64 {
         let whole = |sent: &&MulticastRecord| {
             let mut missing = &sent.to.members(self.n) - &sent.delivered;

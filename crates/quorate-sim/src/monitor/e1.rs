@@ -1,17 +1,18 @@
-//! E1, the safety of elections: whoever decides has chosen the greatest that is up, and all who have decided are of one
-//! mind.
+//! E1, the safety of elections: every process that decides elects the
+//! greatest live process, and all processes that have decided agree.
 //!
-//! Two things are watched for.
+//! Two conditions are checked.
 //!
-//! When a process names a leader, there must be nobody greater who has been up ever since the process last said something
-//! (that it takes part, whom it followed before, or nothing since the start) and since the leader began to stand. Who
-//! crashed or came back in between may or may not have been noticed. A process counts with the smallest identifier that it
-//! may have stood with in that time: an election keeps the identifiers with which it began.
+//! When a process names a leader, no greater process may have been passed over. A greater process counts if it has been
+//! up ever since the last output or recovery of the naming process (or since the start, if there was none), and since
+//! the leader became a candidate. If a process crashed or recovered in between, the naming process may or may not have
+//! noticed. A process counts with the smallest identifier that it may have been a candidate with in that time, because
+//! an election keeps the identifiers with which it began.
 //!
-//! When the run has come to rest, all live processes that have decided must name the same leader. Until then they may
-//! differ, as some have heard of a crash and some have not.
+//! When the run is quiescent or its users are content, all live processes that have decided must name the same leader.
+//! Before that they may differ, because some have learned of a crash and others have not.
 //!
-//! Cost: O(log n) for each decision that is right, and O(n) at the end.
+//! Cost: O(log n) for each correct decision, and O(n) at the end.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -24,34 +25,34 @@ use crate::followers::Followers;
 use crate::observer::Moment;
 use crate::plan::Memory;
 
-/// Watches the decisions of n processes.
+/// Monitor of the decisions of n processes.
 #[derive(Clone, Debug)]
 pub(crate) struct E1 {
     candidates: Candidates,
     states: Vec<CandidateState>,
-    /// Those that are up, with the identifiers they have now.
+    /// Live processes with their current identifiers.
     up: BTreeSet<Identifier>,
     exempt: ProcessSet,
     violation: Option<Violation>,
 }
 
-/// What is known of one process.
+/// State of one process.
 #[derive(Clone, Debug, Default)]
 struct CandidateState {
-    /// The event since which it is up.
+    /// The event since which the process is up.
     up_since: u64,
     value: u64,
-    /// What it stands with in the election that it takes part in.
+    /// The identifier of the process in the election that it currently takes part in.
     candidacy: Option<u64>,
-    /// What it was or stood with before each change, and the event of the change.
+    /// Earlier identifiers, of the process or of its candidacy, each with the event in which it was replaced.
     before: Vec<(u64, u64)>,
-    /// When it last said something, and what.
+    /// The last output or recovery of the process, and when it happened.
     last_event: Option<(Moment, ProcessEvent)>,
-    /// The event in which it began to stand before it was last elected.
+    /// The event in which the process became a candidate before it was last elected.
     candidate_since: Option<u64>,
 }
 
-/// What a process says, or what befalls it.
+/// An output of a process, or its recovery.
 #[derive(Clone, Copy, Debug)]
 enum ProcessEvent {
     TakesPart,
@@ -71,14 +72,14 @@ impl ProcessEvent {
 }
 
 impl CandidateState {
-    /// The smallest that it may have stood with since that event.
+    /// The smallest identifier that the process may have been a candidate with since that event.
     fn least_since(&self, event: u64) -> u64 {
         let since = self.before.iter().filter(|(changed, _)| *changed >= event);
         let values = since.map(|(_, value)| *value).chain(self.candidacy).chain([self.value]);
         values.min().unwrap_or(self.value)
     }
 
-    /// Its election is over: from now on it counts with what it is.
+    /// Ends the election of the process. From now on the process counts with its current identifier.
     fn end_candidacy(&mut self, event: u64) {
         let value = self.candidacy.take().filter(|value| *value != self.value);
         self.before.extend(value.map(|value| (event, value)));
@@ -100,7 +101,7 @@ impl E1 {
         }
     }
 
-    /// The process has another identifier from now on.
+    /// The process has a new identifier from now on.
     pub(crate) fn identified(&mut self, at: Moment, value: u64) {
         let state = &mut self.states[at.process.index()];
         let old = Identifier { value: state.value, process: at.process };
@@ -147,7 +148,7 @@ impl E1 {
         self.up.insert(Identifier { value: state.value, process: at.process });
     }
 
-    /// Judges the end of a run that has come to rest.
+    /// Judges the end of a run that is quiescent or whose users are content.
     pub(crate) fn end(&mut self, now: Time, followers: &Followers) {
         let camps = followers.camps();
         if self.violation.is_some() || camps.len() < 2 {
@@ -171,7 +172,7 @@ impl E1 {
         self.violation.as_ref()
     }
 
-    /// Somebody greater than the leader who has been up since the process last said something.
+    /// Finds a process that is greater than the leader and was up since the naming process last reported something.
     fn passed_over(
         &self,
         at: Moment,
@@ -199,7 +200,7 @@ impl E1 {
     }
 }
 
-/// `p0 and p1 follow`.
+/// Formats followers with their verb: `p0 and p1 follow`.
 fn follow(followers: &[ProcessId]) -> String {
     let verb = if followers.len() == 1 { "follows" } else { "follow" };
     format!("{} {verb}", name_all(followers.iter().copied()))
@@ -241,7 +242,7 @@ mod tests {
         e1.recovered(at(2, 2), Memory::Kept);
         e1.elected(at(3, 0), leader(7, 1));
         assert!(e1.violation().is_none());
-        // The next time it has been up.
+        // By the second decision, p2 has been up since the first one.
         e1.elected(at(4, 0), leader(7, 1));
         assert!(e1.violation().is_some());
     }
@@ -254,7 +255,7 @@ mod tests {
         e1.identified(at(3, 0), 100);
         e1.elected(at(4, 1), leader(9, 2));
         assert!(e1.violation().is_none());
-        // From the next one on it counts.
+        // The new identifier counts from the next election on.
         e1.elected(at(5, 0), leader(9, 2));
         e1.undecided(at(6, 1));
         e1.undecided(at(7, 0));

@@ -1,8 +1,8 @@
-//! E2, the liveness of elections: once a live process has heard of an election, every live process comes to know a leader,
-//! and one that is up.
+//! E2, the liveness of elections: once a live process has learned of an election, every live process eventually knows a
+//! leader that is up.
 //!
-//! It is judged when the run is over. If the run was stopped, only those count who have been waiting for longer than
-//! anybody should; otherwise the question is open. Cost: O(1) for each event, O(n) at the end.
+//! Judged at the end of the run. If the run was stopped, the property is violated only if nothing has changed for
+//! longer than the patience while a process was waiting. Otherwise it is open. Cost: O(1) for each event, O(n) at the end.
 
 use quorate_core::{ProcessId, Property, Span, Time};
 
@@ -11,17 +11,17 @@ use crate::followers::Followers;
 use crate::observer::Moment;
 use crate::world::Ending;
 
-/// Watches who still waits for a leader.
+/// Monitor of processes that still wait for a leader.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct E2 {
-    /// When anybody last said, lost or found anything.
+    /// The last output, crash or recovery of any process.
     last_change: Option<Moment>,
     violation: Option<Violation>,
     open: bool,
 }
 
 impl E2 {
-    /// Something has changed at a process: what it says, or whether it is up.
+    /// The output of a process has changed, or the process has crashed or recovered.
     pub(crate) fn changed(&mut self, at: Moment) {
         self.last_change = Some(at);
     }
@@ -57,13 +57,13 @@ impl E2 {
         self.violation.as_ref()
     }
 
-    /// Whether the run was stopped before it could be decided.
+    /// Whether the run was stopped before the property could be judged.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 }
 
-/// Who knows no leader, or else who follows one that is down.
+/// Names the processes that know no leader or, if all know one, those whose leader is down.
 fn describe(followers: &Followers) -> String {
     let leaderless: Vec<ProcessId> = followers.leaderless().collect();
     if !leaderless.is_empty() {

@@ -1,16 +1,17 @@
-//! Eventual strong accuracy: from some moment on nobody is suspected who has not crashed.
+//! Eventual strong accuracy: from some moment on no live process is suspected.
 //!
-//! Nobody can say when that moment is: a rare delay may cause a last mistake arbitrarily late. So a finite run is judged
-//! by how often and how long, from when everything has settled: after the last fault and, where bounds hold from a time
-//! on (`eventually:T`), after that time. Where time has no bound nothing settles, and the last fault stands in.
+//! That moment is unknown: a rare delay may cause one last mistake arbitrarily late. So a
+//! finite run is judged by the number and duration of mistakes after the run has settled:
+//! after the last fault and, if bounds hold from a time on (`eventually:T`), after that time.
+//! If delays are unbounded, the run never settles, and the time of the last fault is used.
 //!
-//! - It is violated if one process errs about another more than sixteen times from then on (timeouts that double with
-//!   each mistake have grown by a factor of 65,536 until then), or if a wrong suspicion still stands at the end that
-//!   is older than the grace.
+//! - The property is violated if one process wrongly suspects the same process more than sixteen times from then on. By
+//!   then, timeouts that double with each mistake have grown by a factor of 65,536. It is also violated if a wrong
+//!   suspicion is older than the grace and still stands at the end.
 //! - It is open if the run was stopped earlier than a grace after the last mistake.
-//! - It holds if everybody has been right for long enough.
+//! - It holds if all beliefs have been correct for long enough.
 //!
-//! Cost: O(log m) for each suspicion, m being the pairs that erred, and O(n) for each process at the end.
+//! Cost: O(log m) for each suspicion, where m is the number of pairs with a mistake, and O(n) for each process at the end.
 
 use std::collections::BTreeMap;
 
@@ -20,27 +21,27 @@ use super::{Evidence, Violation};
 use crate::beliefs::Beliefs;
 use crate::observer::Moment;
 
-/// So often anybody may err about the same process.
+/// Maximum number of times that an observer may wrongly suspect the same process.
 const MISTAKES_MOST: u32 = 16;
 
-/// Watches eventual accuracy.
+/// Monitor of eventual accuracy.
 #[derive(Clone, Debug)]
 pub(crate) struct EventualAccuracy {
     settled: Time,
     grace: Span,
-    /// How often each pair of observer and victim erred, and when last.
+    /// Number of mistakes of each pair of observer and victim, and the last one.
     mistakes: BTreeMap<(ProcessId, ProcessId), (u32, Moment)>,
     open: bool,
     violation: Option<Violation>,
 }
 
 impl EventualAccuracy {
-    /// Everything has settled by that time, and no mistake may last longer than the grace.
+    /// Creates a monitor for a run that has settled by that time. A mistake may not last longer than the grace.
     pub(crate) fn new(settled: Time, grace: Span) -> Self {
         Self { settled, grace, mistakes: BTreeMap::new(), open: false, violation: None }
     }
 
-    /// A process has changed its mind about another, which is up or down.
+    /// A process has changed its belief about another process. `down` is whether that process is down.
     pub(crate) fn belief_changed(&mut self, at: Moment, belief: Belief, down: bool) {
         let Belief::Crashed(victim) = belief else { return };
         if down || at.time <= self.settled {
@@ -57,7 +58,7 @@ impl EventualAccuracy {
         }
     }
 
-    /// Judges the end of a run; `content` if everybody has been right for a while.
+    /// Judges the end of a run. `content` is whether all beliefs have been correct for a while.
     pub(crate) fn end(&mut self, now: Time, content: bool, n: usize, beliefs: &Beliefs) {
         if content {
             return;
@@ -79,12 +80,12 @@ impl EventualAccuracy {
         }
     }
 
-    /// Whether the end came too soon to tell.
+    /// Whether the run ended too early to judge the property.
     pub(crate) fn is_open(&self) -> bool {
         self.open
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

@@ -1,5 +1,5 @@
 //! FIFO order: if a process multicasts one message and then another, no member delivers the second without having
-//! delivered the first. A member that has been down has missed some, and is judged no more.
+//! delivered the first. A member that has been down has missed messages and is no longer judged.
 
 use quorate_core::multicast::Group;
 use quorate_core::{ProcessId, Property};
@@ -8,7 +8,7 @@ use super::backlog::Backlog;
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// Watches FIFO order.
+/// Monitor of FIFO order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FifoOrder {
     backlog: Backlog,

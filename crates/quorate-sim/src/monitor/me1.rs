@@ -1,7 +1,8 @@
 //! ME1, safety: at most one process is inside the critical section at any time.
 //!
-//! A process that crashes inside is no longer inside: it can do no more harm. If it comes back with its
-//! memory it is inside again, unless it is told at once that it no longer is. A process that is expelled has left. Cost: O(1) for each entry and exit.
+//! A process that crashes inside is no longer inside, because it can do no more harm. If it recovers with its memory, it
+//! is inside again, unless it is expelled before any other event. A process that is expelled has left. Cost: O(1) for
+//! each entry and exit.
 
 use quorate_core::Property;
 
@@ -9,18 +10,18 @@ use super::{Evidence, MutexEvent, Violation};
 use crate::observer::Moment;
 use crate::plan::Memory;
 
-/// Watches ME1.
+/// Monitor of the property ME1.
 #[derive(Clone, Debug, Default)]
 pub struct Me1 {
     inside: Vec<Moment>,
     crashed_inside: Vec<Moment>,
-    /// Who has just come back to where it was inside.
+    /// A process that crashed inside and has just recovered. It is inside unless the next event expels it.
     returning: Option<Moment>,
     violation: Option<Violation>,
 }
 
 impl Me1 {
-    /// Sees something of a process.
+    /// Processes an event of a process.
     pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         let expelled = event == MutexEvent::Expelled;
         if let Some(back) = self.returning.take_if(|back| !expelled || back.process != at.process) {
@@ -49,14 +50,14 @@ impl Me1 {
         }
     }
 
-    /// The run is over.
+    /// Judges the end of the run.
     pub fn end(&mut self) {
         if let Some(back) = self.returning.take() {
             self.enter(back);
         }
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }

@@ -1,7 +1,7 @@
-//! ME2, liveness: no live requester waits for ever.
+//! ME2, liveness: no live requester waits forever.
 //!
-//! For ever is judged in two ways: when nothing is left to happen and somebody still waits, and, if a
-//! bound is given, when somebody has waited longer. Cost: O(1) for each request and entry.
+//! There are two criteria for waiting forever: the run is quiescent and a process still waits, or a process has waited
+//! longer than a bound, if one is given. Cost: O(1) for each request and entry.
 
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
@@ -10,10 +10,10 @@ use crate::observer::Moment;
 use crate::plan::Memory;
 use crate::world::Ending;
 
-/// Watches ME2.
+/// Monitor of the property ME2.
 #[derive(Clone, Debug)]
 pub struct Me2 {
-    /// Since when each process waits.
+    /// The pending request of each process.
     waiting: Vec<Option<Moment>>,
     down: ProcessSet,
     patience: Option<Span>,
@@ -21,12 +21,12 @@ pub struct Me2 {
 }
 
 impl Me2 {
-    /// Watches n processes, of whom none may wait longer than `patience`.
+    /// Creates a monitor for n processes. None of them may wait longer than `patience`.
     pub fn new(n: usize, patience: Option<Span>) -> Self {
         Self { waiting: vec![None; n], down: ProcessSet::new(), patience, violation: None }
     }
 
-    /// Sees something of a process.
+    /// Processes an event of a process.
     pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         let since = &mut self.waiting[at.process.index()];
         match event {
@@ -36,7 +36,7 @@ impl Me2 {
                     self.judge(since, at.time, "entered only");
                 }
             }
-            // Saying that there is no quorum left is an answer.
+            // Reporting that no quorum is left is an answer to the request.
             MutexEvent::GaveUp => *since = None,
             MutexEvent::Left | MutexEvent::Expelled => {}
             MutexEvent::Crashed => {
@@ -51,12 +51,13 @@ impl Me2 {
         }
     }
 
-    /// The live processes that wait, in order.
+    /// Pending requests of live processes, in process order.
     pub fn waiting(&self) -> impl Iterator<Item = Moment> + '_ {
         self.waiting.iter().flatten().copied().filter(|since| !self.down.contains(since.process))
     }
 
-    /// Judges the end of a run. `waits_for` tells for whom a process waits, `down_since` when one has crashed.
+    /// Judges the end of a run. `waits_for` returns the processes that a process waits for. `down_since` returns when a
+    /// process that is down has crashed.
     pub fn end(
         &mut self,
         now: Time,
@@ -79,7 +80,7 @@ impl Me2 {
         }
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }
@@ -139,8 +140,8 @@ fn hang(
     }
 }
 
-/// Processes each of whom waits for the next, and the last for the first, if there are such. One who wants nothing
-/// may be among them: a voter waits for its vote to come back.
+/// Finds a cycle of processes in which each waits for the next. It may include a process that has not requested
+/// anything: a voter waits for the return of its vote.
 fn circle(
     waiting: impl Iterator<Item = ProcessId>,
     waits_for: &impl Fn(ProcessId) -> ProcessSet,
@@ -171,7 +172,7 @@ fn circle(
     None
 }
 
-/// `p0 waits for p1, p1 for p2, p2 for p0`.
+/// Formats a cycle: `p0 waits for p1, p1 for p2, p2 for p0`.
 fn describe(circle: &[ProcessId]) -> String {
     let next = circle.iter().cycle().skip(1);
     let links = circle.iter().zip(next).enumerate();

@@ -1,9 +1,9 @@
 //! ME3, order: if one request happened before another, it is granted first.
 //!
-//! Happened-before is decided with vector clocks that tick at requests and travel with every message,
-//! not with whatever stamps the algorithm uses. Because they change only when a request becomes known,
-//! most messages carry a clock that their receiver already has: clocks are shared and compared by
-//! place first. Cost: O(1) for such a message, O(n) for news and for each entry.
+//! Happened-before is decided with vector clocks that tick at requests and travel with every message, not with the
+//! timestamps of the algorithm. These clocks change only when a request becomes known, so most messages carry a clock
+//! that their receiver already has. Clocks are therefore shared, and compared by slot first. Cost: O(1) for such a
+//! message, O(n) for a message with a new clock and for each entry.
 
 use quorate_core::{ProcessSet, Property, VectorClock};
 
@@ -11,23 +11,23 @@ use super::{Evidence, MutexEvent, Violation, name_all};
 use crate::observer::Moment;
 use crate::plan::Memory;
 
-/// Watches ME3.
+/// Monitor of the property ME3.
 #[derive(Clone, Debug)]
 pub struct Me3 {
     clocks: Vec<Shared>,
     free: Vec<u32>,
-    /// The place of what each process knows.
+    /// Slot of the clock of each process.
     known: Vec<u32>,
-    /// What each waiting process knew when it asked, and when that was.
+    /// Slot of the clock of each waiting process when it requested entry, and the moment of the request.
     requests: Vec<Option<(u32, Moment)>>,
-    /// How many requests of each process have been granted, and how many given up by a crash.
+    /// Number of requests of each process that were granted or given up.
     granted: Vec<u64>,
     down: ProcessSet,
     merges: u64,
     violation: Option<Violation>,
 }
 
-/// A clock and how many hold it.
+/// A clock and its reference count.
 #[derive(Clone, Debug, Default)]
 struct Shared {
     clock: VectorClock,
@@ -35,7 +35,7 @@ struct Shared {
 }
 
 impl Me3 {
-    /// Watches n processes.
+    /// Creates a monitor for n processes.
     pub fn new(n: usize) -> Self {
         let holders = u32::try_from(n).expect("a world has at most 2^32 processes");
         Self {
@@ -50,14 +50,14 @@ impl Me3 {
         }
     }
 
-    /// A message leaves; the place of the clock it carries.
+    /// Records that a message is sent. Returns the slot of the clock that it carries.
     pub fn sent(&mut self, from: usize) -> u32 {
         let slot = self.known[from];
         self.clocks[slot as usize].holders += 1;
         slot
     }
 
-    /// A message has arrived with the clock at this place.
+    /// Records the arrival of a message with the clock in this slot.
     pub fn received(&mut self, to: usize, slot: u32) {
         let mine = self.known[to];
         if slot != mine
@@ -77,12 +77,12 @@ impl Me3 {
         self.release(slot);
     }
 
-    /// A message will not arrive.
+    /// Records that the message with the clock in this slot is lost.
     pub fn lost(&mut self, slot: u32) {
         self.release(slot);
     }
 
-    /// Sees something of a process.
+    /// Processes an event of a process.
     pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         let process = at.process.index();
         match event {
@@ -115,17 +115,17 @@ impl Me3 {
         }
     }
 
-    /// The first violation.
+    /// The first violation, if there is one.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }
 
-    /// How often a message brought news that had to be merged: what the watching cost.
+    /// Number of messages that brought a new clock. It measures the cost of the monitor.
     pub fn merges(&self) -> u64 {
         self.merges
     }
 
-    /// A request is gone without having been granted: nobody has to wait for it any more.
+    /// Removes a request that was not granted. No other request has to wait for it any more.
     fn give_up(&mut self, process: usize) {
         if let Some((slot, _)) = self.requests[process].take() {
             self.release(slot);

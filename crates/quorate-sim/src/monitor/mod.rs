@@ -1,4 +1,4 @@
-//! Monitors: each watches one property online and keeps the events that broke it.
+//! Monitors: each checks one property online and keeps the events that broke it.
 
 mod accuracy;
 mod backlog;
@@ -41,22 +41,22 @@ pub(crate) use total_order::TotalOrder;
 use crate::observer::Moment;
 use crate::plan::Memory;
 
-/// What monitors of mutual exclusion see of a process.
+/// An event of a process in mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MutexEvent {
-    /// It has asked to enter.
+    /// The process has requested entry.
     Requested,
-    /// It is inside.
+    /// The process has entered the critical section.
     Entered,
-    /// It has left.
+    /// The process has left the critical section.
     Left,
-    /// It has given up: no quorum is left.
+    /// The process has given up its request because no quorum is left.
     GaveUp,
-    /// It was inside when it went down, and is told that it no longer is.
+    /// The process was inside and learns that it no longer is, because it crashed or its lease has ended.
     Expelled,
-    /// It has crashed.
+    /// The process has crashed.
     Crashed,
-    /// It is back.
+    /// The process has recovered, with or without memory.
     Recovered(Memory),
 }
 
@@ -64,43 +64,43 @@ pub enum MutexEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It held.
+    /// The property held throughout the run.
     Holds,
-    /// It was broken.
+    /// The property was violated.
     Violated,
-    /// Nobody watched, or the run ended before it could be decided.
+    /// The property was not monitored, or the run ended before it could be judged.
     NotChecked,
 }
 
-/// A broken property.
+/// A violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which.
+    /// The property that was violated.
     pub property: Property,
-    /// When.
+    /// Time at which the property was violated.
     pub time: Time,
-    /// What happened, in a sentence.
+    /// Description of the violation in a sentence.
     pub detail: String,
-    /// What led there.
+    /// Events that led to the violation.
     pub events: Vec<Evidence>,
 }
 
 /// An event that led to a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The number of the event in the trace.
+    /// Number of the event in the trace.
     pub event: u64,
-    /// Its time in nanoseconds.
+    /// Time of the event in nanoseconds.
     pub time: u64,
-    /// Whose it was.
+    /// Process of the event.
     pub process: u32,
-    /// What it was.
+    /// Description of the event.
     #[serde(rename = "what")]
     pub description: String,
 }
 
 impl Evidence {
-    /// At that moment, this.
+    /// Creates evidence for an event at that moment.
     pub fn new(at: Moment, description: impl Into<String>) -> Self {
         Self {
             event: at.event,
@@ -111,7 +111,7 @@ impl Evidence {
     }
 }
 
-/// A list of processes for a sentence: `p0, p1 and p3`; the first few of many.
+/// Formats a list of processes for a sentence: `p0, p1 and p3`. A long list is cut after the first eight.
 pub fn name_all(processes: impl IntoIterator<Item = ProcessId>) -> String {
     const MOST: usize = 8;
     let names: Vec<String> = processes.into_iter().map(|process| process.to_string()).collect();

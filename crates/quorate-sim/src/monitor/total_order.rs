@@ -1,9 +1,9 @@
-//! Total order: if a member delivers one message before another, no other member delivers the second without having
-//! delivered the first.
+//! Total order: if a member delivers one message before another, no
+//! other member delivers the second without having delivered the first.
 //!
-//! As in the literature, only members count that do not crash in the whole run: one that does may have delivered alone
-//! what nobody else ever will. What all have delivered in the same place is forgotten. Cost: O(1) for each delivery on
-//! the average; at the end of a run with different orders, all pairs of members are compared.
+//! As in the literature, only members count that do not crash in the whole run. A member that crashes may have
+//! delivered a message that no other member ever delivers. The common beginning of all logs is dropped. Cost: O(1)
+//! amortised for each delivery. At the end of a run with different orders, all pairs of members are compared.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,12 +12,12 @@ use quorate_core::{ProcessId, ProcessSet, Property};
 use super::{Evidence, Violation};
 use crate::observer::Moment;
 
-/// Watches total order.
+/// Monitor of total order.
 #[derive(Clone, Debug)]
 pub(crate) struct TotalOrder {
-    /// What each live member has delivered, without the beginning that all have in common.
+    /// Deliveries of each live member, without the common beginning of all logs.
     logs: BTreeMap<ProcessId, VecDeque<Delivery>>,
-    /// How many logs are empty.
+    /// Number of empty logs.
     empty: usize,
     violation: Option<Violation>,
 }
@@ -36,7 +36,7 @@ impl Delivery {
 }
 
 impl TotalOrder {
-    /// Watches these.
+    /// Creates a monitor for these members.
     pub(crate) fn new(members: &ProcessSet) -> Self {
         let logs: BTreeMap<_, _> = members.iter().map(|member| (member, VecDeque::new())).collect();
         Self { empty: logs.len(), logs, violation: None }
@@ -58,7 +58,7 @@ impl TotalOrder {
         }
     }
 
-    /// The run is over, and all who are left count.
+    /// Judges the end of the run. All remaining members count.
     pub(crate) fn end(&mut self) {
         let pairs = || {
             let logs = || self.logs.values();
@@ -73,7 +73,7 @@ impl TotalOrder {
         self.violation.as_ref()
     }
 
-    /// Drops what is first in every log.
+    /// Drops deliveries from the front of all logs as long as all logs begin with the same message.
     fn forget(&mut self) {
         while self.empty == 0 {
             let mut firsts = self.logs.values().map(|log| log[0].message());
@@ -89,22 +89,22 @@ impl TotalOrder {
     }
 }
 
-/// Two messages that one member delivered in an order that the other did not keep.
+/// Finds two messages that one member delivered in an order that the other did not keep.
 fn disorder(a: &VecDeque<Delivery>, b: &VecDeque<Delivery>) -> Option<Violation> {
-    // Most pairs agree as far as both go.
+    // Most pairs agree as far as the shorter log goes.
     if a.iter().zip(b).all(|(a, b)| a.message() == b.message()) {
         return None;
     }
     broken(a, b).or_else(|| broken(b, a))
 }
 
-/// A message that `first` delivered before another which `second` delivered without it.
+/// Finds a message that `first` delivered before another message, which `second` delivered without it.
 fn broken(first: &VecDeque<Delivery>, second: &VecDeque<Delivery>) -> Option<Violation> {
     let mut places: BTreeMap<(ProcessId, u64), (usize, Delivery)> = BTreeMap::new();
     for (place, delivery) in second.iter().enumerate() {
         places.entry(delivery.message()).or_insert((place, *delivery));
     }
-    // The latest place in `second` among those that `first` had before, and whose it is.
+    // Of the messages that `first` has delivered so far: the latest position in `second`, and the message that has it.
     let mut latest: Option<(usize, Delivery)> = None;
     for delivery in first {
         let place = places.get(&delivery.message());

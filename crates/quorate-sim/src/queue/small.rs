@@ -1,22 +1,22 @@
-//! A queue of few: what waits is kept in the order in which it leaves.
+//! A queue of few items, kept in the order in which they leave.
 //!
-//! Most worlds are small and have a dozen messages under way. Putting one where it belongs is then a search through a
-//! few cache lines and a short move of small entries: the items themselves stay where they are. A wheel's slots would
-//! hold one item each.
+//! Most worlds are small and have a dozen messages in flight. An insertion is then a search through a few cache lines and a
+//! short move of small entries. The items themselves are not moved. In a wheel, most slots would hold a single item.
 
 use super::Label;
 
-/// From so many items on a wheel is quicker.
+/// Maximum number of items. Beyond this a wheel is faster.
 const CAPACITY: usize = 128;
 
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]
 pub(super) struct SmallQueue<T> {
-    /// When each leaves, and at which place it is. The first to leave is the last here; beyond it come the free places.
+    /// Time and slot of each item. The next item to leave is the last of the first `len` entries; the slots of the
+    /// entries after it are free.
     order: Vec<(u64, u32)>,
     len: usize,
     slots: Vec<Option<(Label, T)>>,
-    /// When the last one left.
+    /// Time of the item removed last.
     now: u64,
 }
 
@@ -33,17 +33,17 @@ impl<T> SmallQueue<T> {
         self.len == CAPACITY
     }
 
-    /// The time of the item that left last.
+    /// Time of the item removed last.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
 
-    /// The last item has left elsewhere.
+    /// Sets the time of the item removed last, after it was removed from the wheel.
     pub(super) const fn set_now(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Adds an item; there must be room for it.
+    /// Adds an item. The queue must not be full.
     #[inline]
     pub(super) fn push(&mut self, time: u64, label: Label, item: T) {
         if self.order.len() == self.len {
@@ -51,7 +51,7 @@ impl<T> SmallQueue<T> {
         }
         let slot = self.order[self.len].1;
         self.slots[slot as usize] = Some((label, item));
-        // Whatever is due at the same time arrived before, and leaves before.
+        // Items with the same time arrived earlier and leave earlier.
         let at = self.order[..self.len].partition_point(|(other, _)| *other > time);
         self.order.copy_within(at..self.len, at + 1);
         self.order[at] = (time, slot);
@@ -68,7 +68,7 @@ impl<T> SmallQueue<T> {
         self.slots.push(None);
     }
 
-    /// Takes out the first item and its time.
+    /// Removes the first item and returns it with its time.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(u64, Label, T)> {
         self.len = self.len.checked_sub(1)?;
@@ -78,7 +78,7 @@ impl<T> SmallQueue<T> {
         Some((time, label, item))
     }
 
-    /// The time of the first item.
+    /// Time of the first item.
     pub(super) fn peek_time(&self) -> Option<u64> {
         self.len.checked_sub(1).map(|first| self.order[first].0)
     }

@@ -1,9 +1,9 @@
-//! A queue of many: a timing wheel with an overflow heap.
+//! A queue of many items: a timing wheel with an overflow heap.
 //!
-//! Entries leave in the order (time, order of arrival). Entries within the wheel's horizon go to the
-//! slot of their time, unsorted, which costs O(1); a slot is put in order when its turn comes, by
-//! sorting small keys, and not at all if it spans a single tick. Whatever lies beyond the horizon
-//! waits in a heap and moves to the wheel as the horizon advances.
+//! Entries leave in the order (time, order of arrival). Entries within the wheel's horizon are
+//! appended to the slot of their time, unsorted, which costs O(1). A slot is put in order when
+//! its turn comes, by sorting small keys. A slot that spans a single tick is not sorted at all.
+//! Entries beyond the horizon wait in a heap and move to the wheel as the horizon advances.
 //!
 //! ```text
 //!   current slot         slots (unsorted)                    far (heap)
@@ -19,11 +19,11 @@ use super::Label;
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
     slots: Vec<Vec<Option<WheelEntry<T>>>>,
-    /// A bit for each slot that holds something.
+    /// One bit for each slot, set if the slot holds entries.
     occupied: Vec<u64>,
-    /// How many slots there will be: none are made before they are needed.
+    /// Number of slots. They are allocated when the wheel is first used.
     slots_wanted: usize,
-    /// The slot width is two to this power, and at most 32, so that an offset fits 32 bits.
+    /// Binary logarithm of the slot width. It is at most 32, so that an offset fits into 32 bits.
     width_log2: u32,
     /// The current slot, counted from time zero.
     current: u64,
@@ -31,50 +31,51 @@ pub(super) struct Wheel<T> {
     far: BinaryHeap<FarEntry<T>>,
     arrivals: u64,
     len: usize,
-    /// How much room a slot gets at first: growing from nothing would cost a large world dear.
+    /// Initial capacity of a slot. Growing from zero would be expensive in a large world.
     initial_capacity: usize,
-    /// Buffers that are free. A slot has one only while it holds something: where each kept its own, a small world
-    /// would mostly make buffers, and a large one where all is due at the same times would fill the memory.
+    /// Free buffers. A slot has a buffer only while it holds entries. If each slot kept
+    /// its own, a small world would spend most of its time allocating buffers, and a
+    /// large world in which everything is due at the same times would fill the memory.
     free: Vec<Vec<Option<WheelEntry<T>>>>,
 }
 
 #[derive(Debug)]
 struct WheelEntry<T> {
-    /// The time since the start of the slot.
+    /// Time since the start of the slot.
     offset: u32,
     label: Label,
     item: T,
 }
 
-/// The slot whose turn it is.
+/// The slot that is being emptied.
 #[derive(Debug)]
 struct OpenSlot<T> {
-    /// When it starts.
+    /// Start time of the slot.
     start: u64,
     entries: Vec<Option<WheelEntry<T>>>,
     order: SlotOrder,
 }
 
-/// In which order the entries of a slot leave.
+/// The order in which the entries of a slot leave.
 #[derive(Debug, Default)]
 struct SlotOrder {
-    /// The first so many entries were there when the slot was opened; this many of them have left.
+    /// Number of entries that were in the slot when it was opened; `consumed` of them have left.
     initial: usize,
     consumed: usize,
-    /// The order in which those leave, if it is not the order of arrival.
+    /// Keys of these entries in the order in which they leave. Empty if that is the order of arrival.
     sorted: Vec<Key>,
-    /// What arrived since.
+    /// Keys of entries that arrived since the slot was opened.
     late: BinaryHeap<Reverse<Key>>,
 }
 
-/// An entry's offset in the upper half, its place in the lower.
+/// The offset of an entry in the upper half, its index in the slot in the lower half.
 type Key = u64;
 
 impl<T> Wheel<T> {
-    /// A wheel for items that mostly lie less than `horizon` ahead, about `expected_len` of them at a time.
+    /// Creates a wheel for items that mostly lie less than `horizon` ahead, with about `expected_len` of them at a time.
     pub(super) fn new(horizon: u64, expected_len: usize) -> Self {
-        // Few slots make small worlds cheap to create; many keep the slots of large ones small. No more than
-        // the horizon needs, for each has a buffer that wants to stay in the cache.
+        // A small number of slots makes small worlds cheap to create. A large number keeps the slots of large worlds small.
+        // There are no more slots than the horizon needs, because each has a buffer that should stay in the cache.
         let most = expected_len.next_power_of_two().clamp(64, 4096) as u64;
         let width_log2 =
             (0..32).find(|&log2| (horizon >> log2).saturating_add(2) <= most).unwrap_or(32);
@@ -94,17 +95,17 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// How many items there are.
+    /// Number of queued items.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The bytes that an item takes while it waits.
+    /// Bytes that a queued item takes.
     pub(super) const fn bytes_per_item() -> usize {
         size_of::<Option<WheelEntry<T>>>()
     }
 
-    /// Turns an empty wheel to this time, before which nothing will be added. To be done before anything is added.
+    /// Moves an empty wheel to this time, before which nothing will be added. To be called before anything is added.
     pub(super) fn advance_to(&mut self, time: u64) {
         if self.slots.is_empty() {
             self.slots.resize_with(self.slots_wanted, Vec::new);
@@ -114,7 +115,7 @@ impl<T> Wheel<T> {
         self.open.start = self.current << self.width_log2;
     }
 
-    /// Adds an item. Its time must not be before that of the last one taken out.
+    /// Adds an item. Its time must not be before that of the last item removed.
     #[inline(always)]
     pub(super) fn push(&mut self, time: u64, label: Label, item: T) {
         self.len += 1;
@@ -132,7 +133,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Takes out the first item and its time.
+    /// Removes the first item and returns it with its time.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(u64, Label, T)> {
         loop {
@@ -146,7 +147,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// The time of the first item. Nothing is moved: what comes next may be earlier.
+    /// Time of the first item. Nothing is moved, because an earlier item may still be added.
     pub(super) fn peek_time(&self) -> Option<u64> {
         if let Some(offset) = self.open.order.peek() {
             return Some(self.open.start + offset);
@@ -177,7 +178,7 @@ impl<T> Wheel<T> {
         slot as usize & (self.slots.len() - 1)
     }
 
-    /// Moves on to the next slot that holds something; tells whether there is one.
+    /// Opens the next slot that holds entries. Returns whether there is one.
     #[inline(never)]
     fn open_next_slot(&mut self) -> bool {
         let next = match (next_occupied(&self.occupied, self.current), self.far.peek()) {
@@ -191,7 +192,7 @@ impl<T> Wheel<T> {
         self.occupied[index / 64] &= !(1 << (index % 64));
         let slot = &mut self.slots[index];
         self.open.refill(slot, self.width_log2 == 0);
-        // What is left in the slot is empty.
+        // Only an empty buffer is left in the slot.
         if slot.capacity() > 0 {
             self.free.push(std::mem::take(slot));
         }
@@ -199,8 +200,8 @@ impl<T> Wheel<T> {
         true
     }
 
-    /// The horizon has advanced: brings in what it now covers. Far entries of a slot arrived before the
-    /// slot came within the horizon, so they precede whatever is pushed to it from now on.
+    /// Moves entries from the heap to the wheel after the horizon has advanced. Far entries of a slot arrived before
+    /// the slot came within the horizon, so they precede everything that is pushed to it from now on.
     fn fetch_far(&mut self) {
         while let Some(first) = self.far.peek() {
             let slot = first.time >> self.width_log2;
@@ -213,12 +214,12 @@ impl<T> Wheel<T> {
     }
 }
 
-/// The next slot that holds something, if the current one is this and these do, a bit for each.
+/// Finds the next occupied slot after the current one. `occupied` has one bit for each slot.
 fn next_occupied(occupied: &[u64], current: u64) -> Option<u64> {
     let words = occupied.len();
     let slots = words * 64;
     let start = current as usize & (slots - 1);
-    // From just after the current slot, round the wheel, to just before it again.
+    // Search from just after the current slot, around the wheel, to just before it.
     for step in 0..=words {
         let word = (start / 64 + step) % words;
         let mut bits = occupied[word];
@@ -237,7 +238,7 @@ fn next_occupied(occupied: &[u64], current: u64) -> Option<u64> {
 }
 
 impl<T> OpenSlot<T> {
-    /// Takes over the entries of a slot and leaves it the spent memory.
+    /// Takes over the entries of a slot and leaves its own used buffer in exchange.
     fn refill(&mut self, slot: &mut Vec<Option<WheelEntry<T>>>, one_tick: bool) {
         self.entries.clear();
         std::mem::swap(&mut self.entries, slot);
@@ -265,7 +266,7 @@ impl<T> OpenSlot<T> {
 }
 
 impl SlotOrder {
-    /// A slot with so many entries is opened.
+    /// Starts a slot with this number of entries.
     #[inline]
     fn begin(&mut self, initial: usize) {
         (self.initial, self.consumed) = (initial, 0);
@@ -281,13 +282,13 @@ impl SlotOrder {
         self.late.push(Reverse(key(offset, place)));
     }
 
-    /// The place of the entry that leaves next.
+    /// Removes the next entry from the order and returns its index in the slot.
     #[inline(always)]
     fn pop(&mut self) -> Option<usize> {
         if self.consumed == self.initial {
             return self.pop_late();
         }
-        // Without an order of their own, all of them are due at once: in the order of arrival.
+        // Without sorted keys, all entries are due at the same time and leave in the order of arrival.
         let first = self.sorted.get(self.consumed).copied().unwrap_or(self.consumed as u64);
         if self.late.peek().is_some_and(|late| late.0 < first) {
             return self.pop_late();
@@ -301,7 +302,7 @@ impl SlotOrder {
         self.late.pop().map(|Reverse(late)| late as u32 as usize)
     }
 
-    /// The offset of the entry that leaves next.
+    /// Offset of the entry that leaves next.
     fn peek(&self) -> Option<u64> {
         let first = (self.consumed < self.initial)
             .then(|| self.sorted.get(self.consumed).copied().unwrap_or(0));
@@ -314,7 +315,7 @@ fn key(offset: u32, place: u32) -> Key {
     u64::from(offset) << 32 | u64::from(place)
 }
 
-/// An entry beyond the horizon, the earliest greatest as the heap wants it.
+/// An entry beyond the horizon. The earliest one compares greatest, because the heap is a max-heap.
 #[derive(Debug)]
 struct FarEntry<T> {
     time: u64,

@@ -1,10 +1,10 @@
-//! JSON Lines: one object for each record, in the order in which things happened.
+//! JSON Lines: one object for each record, in order.
 
 use std::io::{self, Write};
 
 use super::{Record, TraceSink};
 
-/// Writes a line for each record.
+/// Writes one line for each record.
 pub(super) struct JsonLines<W>(W);
 
 impl<W: Write> JsonLines<W> {

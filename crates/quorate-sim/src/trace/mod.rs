@@ -1,4 +1,4 @@
-//! Traces: every event of a run with its cause, written in one of several formats as it happens, and read again.
+//! Traces: every event of a run with its cause, written in one of several formats while the run proceeds, and read again.
 
 mod jsonl;
 mod perfetto;
@@ -19,130 +19,130 @@ use crate::notation::NotationError;
 
 pub use read::{RECORDS_MOST, ReadError, read};
 
-/// One thing that happened.
+/// A record of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The event during which it happened: an input that a process handled, or a deed that befell it.
+    /// Number of the event during which it happened: an input that a process handled, or a fault.
     pub event: u64,
-    /// The time in nanoseconds.
+    /// Time of the record in nanoseconds.
     pub time: u64,
-    /// Whose event it is.
+    /// The process of the event.
     pub process: u32,
-    /// What happened.
+    /// The contents of the record.
     #[serde(flatten)]
     pub kind: RecordKind,
-    /// The event that caused it, if it was not this one.
+    /// The event that caused it, if it is not this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
 }
 
-/// What can happen.
+/// The contents of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum RecordKind {
-    /// A process starts.
+    /// A process starts at time zero.
     Start,
-    /// A user asks something.
+    /// A user gives a command.
     Command {
-        /// What.
+        /// The command in debug format.
         command: String,
-        /// What users see of it.
+        /// The observable meaning of the command.
         #[serde(flatten)]
         annotation: Annotation,
     },
-    /// A message leaves.
+    /// A message is sent.
     Send(TraceEnvelope),
-    /// A message leaves a second time.
+    /// The network sends a second copy of a message.
     Duplicate(TraceEnvelope),
-    /// A message arrives.
+    /// A message is delivered.
     Deliver(TraceEnvelope),
-    /// A message does not arrive.
+    /// A message is lost.
     Lose {
-        /// Which.
+        /// The message that is lost.
         #[serde(flatten)]
         envelope: TraceEnvelope,
-        /// Why.
+        /// The reason for the loss.
         why: Cow<'static, str>,
     },
-    /// A timer runs out.
+    /// A timer of a process expires.
     Timer {
-        /// Which.
+        /// The timer in debug format.
         timer: String,
     },
-    /// A detector changes its mind.
+    /// A detector changes its belief.
     Belief {
-        /// About whom.
+        /// The process that the belief is about.
         about: u32,
-        /// What it now believes.
+        /// Whether the process is now believed to have crashed.
         crashed: bool,
     },
-    /// A round is over.
+    /// A synchronous round ends.
     RoundEnd {
-        /// Which.
+        /// Number of the round.
         round: u64,
     },
-    /// A process is back.
+    /// A process recovers from a crash.
     Recover {
-        /// Whether it remembers.
+        /// Whether the process has kept its memory.
         memory: bool,
     },
-    /// A process tells its user something.
+    /// A process produces an output for its user.
     Output {
-        /// What.
+        /// The output in debug format.
         output: String,
-        /// What users see of it.
+        /// The observable meaning of the output.
         #[serde(flatten)]
         annotation: Annotation,
     },
-    /// A command is refused.
+    /// A process refuses a command.
     Refuse {
-        /// Which.
+        /// The command in debug format.
         command: String,
-        /// Why.
+        /// The reason for the refusal.
         why: String,
     },
-    /// An input is ignored.
+    /// A process ignores an input.
     Ignore {
-        /// Why.
+        /// The reason why it is ignored.
         why: Cow<'static, str>,
     },
-    /// A process crashes.
+    /// A process crashes and stops.
     Crash,
-    /// Groups can no longer reach each other.
+    /// The network is partitioned.
     Partition {
-        /// Who is still with whom. Whoever is in none of them is with the others left out.
+        /// The groups of the partition. All processes that are in no group form one more group.
         groups: Vec<Vec<u32>>,
     },
-    /// Everybody can reach everybody again.
+    /// The network partition ends.
     Heal,
-    /// Something else goes wrong.
+    /// A fault of another kind.
     Fault {
-        /// What.
+        /// Description of the fault in words.
         fault: String,
-        /// Whom it befalls.
+        /// The affected processes; empty if the fault affects the whole network.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         processes: Vec<u32>,
     },
-    /// A property was broken. What else happened stands before it.
+    /// A property was violated. Violations follow all other records.
     Violation {
-        /// Which.
+        /// Identifier of the property.
         property: Cow<'static, str>,
-        /// When, in nanoseconds.
+        /// Time of the violation in nanoseconds.
         moment: u64,
-        /// How, in a sentence.
+        /// Description of the violation in a sentence.
         detail: String,
-        /// What led there.
+        /// Events that led to the violation.
         events: Vec<Evidence>,
     },
 }
 
-/// What users see of a command or of an output, whatever the algorithm.
+/// The observable meaning of a command or an output, independent of the algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
-    /// What it is to them.
+    /// The mark of the command or output, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
-    /// More about it in a word or two: a leader, a decision, a message.
+    /// Short text with more detail: a leader, a decision or a message.
     #[serde(rename = "says", default, skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
@@ -150,22 +150,22 @@ pub struct Annotation {
 /// A message in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceEnvelope {
-    /// Its number; both copies of a duplicate have it.
+    /// Number of the message; both copies of a duplicate have the same number.
     pub message: u64,
-    /// Who sent it.
+    /// The sender of the message.
     pub from: u32,
-    /// To whom.
+    /// The receiver of the message.
     pub to: u32,
-    /// Its kind.
+    /// Name of the message kind.
     pub kind: Cow<'static, str>,
-    /// Its layer.
+    /// Name of the layer of the message.
     pub layer: Cow<'static, str>,
-    /// What it says.
+    /// Contents of the message in debug format.
     pub body: String,
 }
 
 impl Record {
-    /// About how many bytes it takes.
+    /// Approximate memory size of the record in bytes.
     pub fn bytes(&self) -> usize {
         let texts = match &self.kind {
             RecordKind::Command { command, annotation } => command.len() + annotation.text.len(),
@@ -183,19 +183,19 @@ impl Record {
     }
 }
 
-/// A trace format.
+/// A file format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A JSON object a line, one for each record.
+    /// JSON Lines: one object per line for each record.
     JsonLines,
-    /// The log that ShiViz reads: an event and its vector clock.
+    /// The log format of ShiViz: an event and its vector clock.
     ShiViz,
     /// The Chrome trace format, which Perfetto reads too.
     Perfetto,
 }
 
 impl Format {
-    /// The format that a file's name asks for.
+    /// Chooses the format by the extension of a file name.
     pub fn of_file(name: &str) -> Self {
         match name.rsplit_once('.').map(|(_, ending)| ending) {
             Some("shiviz" | "log") => Self::ShiViz,
@@ -204,7 +204,7 @@ impl Format {
         }
     }
 
-    /// A writer of this format for a run of n processes.
+    /// Creates a writer of this format for a run of n processes.
     pub fn writer<'w>(self, n: usize, out: impl Write + 'w) -> Box<dyn TraceSink + 'w> {
         match self {
             Self::JsonLines => Box::new(jsonl::JsonLines::new(out)),
@@ -226,28 +226,29 @@ impl FromStr for Format {
     }
 }
 
-/// Takes the records of a run one by one. One that fails ends the run.
+/// Receives the records of a run one by one. An error of a sink ends the run.
 pub trait TraceSink {
-    /// The next record.
+    /// Receives the next record.
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
-    /// Whether it wants a record of this event. It is asked before each, what was broken apart: making one takes time.
+    /// Whether the sink wants records of this event. Checked before a record is created, because that takes time. Not
+    /// checked for commands, outputs and violations.
     fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
         let _ = (event, process);
         Ok(true)
     }
 
-    /// What the process of this event has become by it; told after the records of the event.
+    /// Receives the state of the process after an event, following the records of the event.
     fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
         let _ = (event, process, state);
         Ok(())
     }
 
-    /// That was the last one.
+    /// Called after the last record.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// In words, for people: `REQUEST from p0`.
+/// Describes the record in words: `REQUEST from p0`.
 impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! The Chrome trace format, which Perfetto and chrome://tracing open: a track for each process, a slice
-//! for each event, an arrow for each message, and what users see as slices of their own.
+//! The Chrome trace format, which Perfetto and chrome://tracing open: a track for each process, a slice for each event,
+//! and an arrow for each message.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Record, RecordKind, TraceSink};
 
-/// Writes one JSON object whose list of events grows as the run goes on.
+/// Writes one JSON object whose list of events grows during the run.
 pub(super) struct Perfetto<W> {
     out: W,
     n: usize,
@@ -46,7 +46,7 @@ impl<W: Write> TraceSink for Perfetto<W> {
         if !self.begun {
             self.name_tracks()?;
         }
-        // The format counts microseconds; a slice of a nanosecond gives the arrows something to hold on to.
+        // The format counts microseconds. A slice of one nanosecond gives the arrows an anchor.
         let ts = record.time as f64 / 1000.0;
         let tid = record.process;
         let name = record.kind.to_string();

@@ -1,50 +1,50 @@
-//! Reads a trace that was written as JSON Lines. The file may come from anywhere: it is bounded in every way.
+//! Reads a trace in JSON Lines format. The file may come from an untrusted source, so every dimension is limited.
 
 use std::io::{self, BufRead, Read};
 
 use super::{Record, RecordKind};
 
-/// The most records that are read.
+/// Maximum number of records that are read.
 pub const RECORDS_MOST: usize = 1_000_000;
-/// The most processes: each has a record of its start.
+/// Maximum number of processes. Each process has at least one record, that of its start.
 const PROCESSES_MOST: usize = RECORDS_MOST;
-/// The most bytes of a line.
+/// Maximum length of a line in bytes.
 const LINE_MOST: u64 = 1 << 20;
-/// The most bytes of all.
+/// Maximum size of the file in bytes.
 const BYTES_MOST: u64 = 1 << 30;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file itself cannot be.
+    /// The file itself cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// A line is not a record.
     #[error("line {line} is not a record of a trace: {problem}")]
     NotARecord {
-        /// Which, from 1 on.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// Why not.
+        /// Description of the error.
         problem: String,
     },
-    /// A line names a process that no world has.
+    /// A line names a process beyond the maximum.
     #[error("line {line} names process {process}; there are at most {PROCESSES_MOST}")]
     NoSuchProcess {
-        /// Which, from 1 on.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// The process.
+        /// The process that the line names.
         process: u32,
     },
-    /// It is too long.
+    /// The trace exceeds the maximum number of records or bytes.
     #[error("it is too long: at most {RECORDS_MOST} records and {} MiB are read", BYTES_MOST >> 20)]
     TooLong,
-    /// There is nothing in it.
+    /// The trace contains no records.
     #[error("it has no records")]
     Empty,
 }
 
-/// Reads the records, and tells how many processes they are about.
+/// Reads the records. Returns them with the number of processes that they name.
 pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
     let mut input = input.take(BYTES_MOST);
     let (mut records, mut processes, mut line) = (Vec::new(), 0, Vec::new());
@@ -76,7 +76,7 @@ pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
     if records.is_empty() { Err(ReadError::Empty) } else { Ok((processes, records)) }
 }
 
-/// The last process that a record names.
+/// The highest process that a record names.
 fn highest_process(record: &Record) -> u32 {
     let others = match &record.kind {
         RecordKind::Send(envelope)

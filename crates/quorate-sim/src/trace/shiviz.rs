@@ -1,5 +1,5 @@
-//! The log that ShiViz reads with its default expression: a line that says what happened, then a line
-//! with the process and its vector clock.
+//! The log format that ShiViz reads with its default expression: a line that describes the event, then a line with the
+//! process and its vector clock.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::{Record, RecordKind, TraceSink};
 pub(super) struct ShiViz<W> {
     out: W,
     clocks: Vec<VectorClock>,
-    /// What the sender of each message under way knew.
+    /// Vector clock of the sender of each message when it was sent.
     carried: BTreeMap<u64, VectorClock>,
 }
 

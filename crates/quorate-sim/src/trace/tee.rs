@@ -1,11 +1,11 @@
-//! Two that hear the same: a trace that is written and drawn at once.
+//! Two sinks that receive the same records, for example to write and draw a trace at the same time.
 
 use std::fmt;
 use std::io;
 
 use super::{Record, TraceSink};
 
-/// Two that hear the same.
+/// Forwards records and states to both sinks.
 impl<A: TraceSink + ?Sized, B: TraceSink + ?Sized> TraceSink for (&mut A, &mut B) {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.0.record(record)?;

@@ -1,4 +1,4 @@
-//! Users of an agreement: each proposes once and waits for what is decided.
+//! Users of an agreement: each proposes once and waits for the decision.
 
 use quorate_core::agreement::{Command, Output, Value};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
@@ -6,21 +6,22 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// The proposers. They are content once every live process has decided, traitors apart.
+/// The proposers. They are content once every live process has decided, except traitors.
 #[derive(Clone, Debug)]
 pub struct AgreementUsers {
     planned: Vec<(ProcessId, Span, Value)>,
-    /// Whose time to propose has not come.
+    /// Processes whose proposal is not due yet.
     ahead: ProcessSet,
-    /// Proposals whose time came while their process was down.
+    /// Proposals that came due while their process was down.
     missed: Vec<(ProcessId, Value)>,
-    /// Who has not decided, the live and the dead.
+    /// Processes that have not decided, whether up or down.
     undecided: ProcessSet,
     down: ProcessSet,
 }
 
 impl AgreementUsers {
-    /// Who proposes what among n processes and when. Of those in `exempt` nothing is expected.
+    /// Creates users for n processes from the planned proposals:
+    /// process, time and value. Processes in `exempt` need not decide.
     pub fn new(n: usize, planned: Vec<(ProcessId, Span, Value)>, exempt: &ProcessSet) -> Self {
         Self {
             ahead: planned.iter().map(|(process, ..)| *process).collect(),
@@ -55,7 +56,7 @@ impl User for AgreementUsers {
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
     fn on_output(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
-        // One that is blocked goes on waiting: somebody may come back.
+        // A blocked process continues to wait, because a crashed process may recover.
         if let Output::Decided(_) = output {
             self.undecided.remove(process);
         }

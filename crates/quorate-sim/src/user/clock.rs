@@ -1,4 +1,5 @@
-//! Users of clocks: each wants its own set now and then. One that still waits when it is time again asks after that.
+//! Users of clock synchronisation: each requests repeatedly that its clock be set. A request that comes due while the
+//! previous one is pending is made after it.
 
 use quorate_core::clock_sync::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
@@ -6,7 +7,7 @@ use quorate_core::{ProcessId, Span, Time};
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// Users of clocks.
+/// The users of clock synchronisation.
 #[derive(Clone, Debug)]
 pub struct ClockUsers {
     planned: Vec<(ProcessId, Span)>,
@@ -15,21 +16,22 @@ pub struct ClockUsers {
     settled_since: Option<Time>,
 }
 
-/// The user at one process.
+/// The user of one process.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockUser {
     down: bool,
     /// Whether it waits for an answer.
     asking: bool,
-    /// Requests whose time has not come.
+    /// Number of requests that are not due yet.
     ahead: u32,
-    /// Requests whose time has come, the present one included.
+    /// Number of requests that are due, including the current one.
     due: u32,
 }
 
 impl ClockUsers {
-    /// Users of n processes: when each asks first, how often, and how long after that it asks again. A run that would
-    /// not end by itself is over when nobody has wanted anything for `quiet`: a crash may make others act.
+    /// Creates users for n processes from the time of each first request, the number of requests, and the interval
+    /// between them. A run that would not end otherwise is over when no live user has had a request for `quiet`. It
+    /// waits that long because a crash may make other processes act.
     pub fn new(
         n: usize,
         first: &[(ProcessId, Span)],
@@ -71,7 +73,7 @@ impl User for ClockUsers {
     fn on_output(&mut self, process: ProcessId, _: &Output, agenda: &mut Agenda<Command>) {
         self.settled_since = None;
         let user = &mut self.users[process.index()];
-        // A clock may be set though its user did not ask.
+        // A clock may be set without a request of its user.
         if std::mem::take(&mut user.asking) {
             user.due -= 1;
             user.asking = user.due > 0;
@@ -89,7 +91,7 @@ impl User for ClockUsers {
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
         let user = &mut self.users[process.index()];
         user.down = false;
-        // One that remembers goes on with what it was doing.
+        // A process that has kept its memory continues its request.
         if user.due > 0 && (memory == Memory::Lost || !user.asking) {
             user.asking = true;
             agenda.push((process, Span::ZERO, Command::Synchronise));

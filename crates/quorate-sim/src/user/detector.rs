@@ -1,4 +1,4 @@
-//! Those who watch a detector: they ask nothing, and are content when it has been right for a while.
+//! Users of a detector: they give no commands, and are content when the detector has been correct for a while.
 
 use std::marker::PhantomData;
 
@@ -8,21 +8,22 @@ use crate::beliefs::Beliefs;
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// A detector never falls silent. Its run is over once everybody has been right for a while, and nothing more is
-/// planned to go wrong.
+/// The users of a detector. A detector never becomes quiescent. Its run is over once all beliefs have been correct for
+/// a while and no more faults are planned.
 #[derive(Clone, Debug)]
 pub struct DetectorUsers<C> {
     beliefs: Beliefs,
     quiet: Span,
-    /// Since when everybody is right; not before the last fault.
+    /// Time since which all beliefs are correct, but not before the last fault.
     right_since: Option<Time>,
     last_fault: Time,
-    /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
+    /// The command type of the detector. Its commands are for layers above it; none are given here.
     command_type: PhantomData<fn(C)>,
 }
 
 impl<C> DetectorUsers<C> {
-    /// Watches n processes until all have been right for `quiet` after the last fault. Traitors do not count.
+    /// Creates users that are content once all beliefs have been
+    /// correct for `quiet` after the last fault. Traitors do not count.
     pub fn new(n: usize, traitors: ProcessSet, last_fault: Time, quiet: Span) -> Self {
         let beliefs = Beliefs::new(n, traitors);
         Self { beliefs, quiet, right_since: None, last_fault, command_type: PhantomData }

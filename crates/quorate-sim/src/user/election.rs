@@ -7,15 +7,15 @@ use crate::followers::Followers;
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// Who begins elections. They are content once every live process has had a live leader for a while, and nothing more
-/// is planned to be asked or to go wrong.
+/// The users that begin elections. They are content once every live process has had a live leader for a while, and
+/// neither commands nor faults are planned any more.
 #[derive(Clone, Debug)]
 pub struct ElectionUsers {
     planned: Vec<(ProcessId, Span, Command)>,
     repeat: u32,
     think: Span,
     users: Vec<ElectionUser>,
-    /// How much is planned that is still to come.
+    /// Number of planned commands that are not due yet.
     ahead: usize,
     followers: Followers,
     quiet: Span,
@@ -23,17 +23,16 @@ pub struct ElectionUsers {
     settled_since: Option<Time>,
 }
 
-/// The user at one process.
+/// The user of one process.
 #[derive(Clone, Copy, Debug, Default)]
 struct ElectionUser {
-    /// Elections that are due, the one under way included.
+    /// Number of elections that are due, including the current one.
     due: u32,
 }
 
 impl ElectionUsers {
-    /// Users of n processes: when each begins, how often, how long it waits after each election, and who gets another
-    /// identifier when. A run that would not end by itself is over when nothing has changed for `quiet` after the
-    /// last fault.
+    /// Creates users for n processes from the times at which elections begin, the changes of identifiers, the number of
+    /// elections per begin, and the pause after each of them.
     pub fn new(
         n: usize,
         begin: Vec<(ProcessId, Span)>,
@@ -45,7 +44,7 @@ impl ElectionUsers {
             .into_iter()
             .map(|(process, after, value)| (process, after, Command::Identify(value)));
         let begin = begin.into_iter().map(|(process, after)| (process, after, Command::Elect));
-        // Who changes at the moment of an election stands with the new identifier.
+        // An identifier that changes at the time of an election already counts in that election.
         let planned: Vec<_> = identify.chain(begin).collect();
         Self {
             ahead: planned.len(),
@@ -60,8 +59,8 @@ impl ElectionUsers {
         }
     }
 
-    /// For a run that does not end by itself: how long everybody has to be settled, after the last fault, and of whom
-    /// nothing is expected.
+    /// For a run that does not end otherwise: it is over when all live processes have been settled for `quiet` after
+    /// the last fault. Traitors do not count.
     #[must_use]
     pub fn patient(self, quiet: Span, last_fault: Time, traitors: ProcessSet) -> Self {
         let followers = Followers::new(self.users.len(), traitors);
@@ -77,7 +76,7 @@ impl User for ElectionUsers {
         agenda.append(&mut self.planned);
     }
 
-    /// One whose election is under way, or who is down, begins the next when that is over.
+    /// If an election of the process is in progress, or the process is down, the next election begins after that.
     fn on_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
         self.ahead -= 1;
         self.settled_since = None;
@@ -94,7 +93,7 @@ impl User for ElectionUsers {
 
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
-    /// Whoever began it, an election that is over is one of those that were wanted.
+    /// A completed election counts as one of the requested elections, whichever process began it.
     fn on_output(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
         self.followers.on_output(process, *output);
         self.settled_since = None;

@@ -1,4 +1,4 @@
-//! Users: who asks the processes for something, and when.
+//! Users: they give commands to the processes at certain times.
 
 mod agreement;
 mod clock;
@@ -18,22 +18,22 @@ pub use mutex::MutexUsers;
 
 use crate::plan::Memory;
 
-/// What users want done: at a process, so much later.
+/// Commands that users want to give: the process, the delay from now, and the command.
 pub type Agenda<C> = Vec<(ProcessId, Span, C)>;
 
-/// The users of all processes of a world. Nobody asks anything of a process that is down.
+/// The users of all processes of a world. Commands are never given to a process that is down.
 ///
-/// They know what may be asked and heard, not the type of the processes: they are compiled once for a family.
+/// Users know the types of commands and outputs, but not the type of the processes. So they are compiled once for a family.
 pub trait User {
-    /// What they may ask.
+    /// Commands that users give to a process.
     type Command;
-    /// What they may hear.
+    /// Outputs that a process gives to its user.
     type Output;
 
-    /// The run begins: what users plan to ask, whatever happens until then.
+    /// The run begins. Adds the planned commands, which do not depend on events of the run.
     fn begin(&mut self, agenda: &mut Agenda<Self::Command>);
 
-    /// The time of a planned command has come; tells whether it is to be given now.
+    /// A planned command is due. Returns whether it is to be given now.
     fn on_due(&mut self, process: ProcessId, command: &Self::Command, up: bool) -> bool {
         let _ = (process, command);
         up
@@ -47,7 +47,7 @@ pub trait User {
         agenda: &mut Agenda<Self::Command>,
     );
 
-    /// A process says something.
+    /// A process has produced an output.
     fn on_output(
         &mut self,
         process: ProcessId,
@@ -55,18 +55,18 @@ pub trait User {
         agenda: &mut Agenda<Self::Command>,
     );
 
-    /// Whether everything that the user planned in answer to earlier outputs is void after this one.
+    /// Whether this output voids all commands that the user planned in response to earlier outputs.
     fn voids_plans(&self, output: &Self::Output) -> bool {
         let _ = output;
         false
     }
 
-    /// A process has crashed; what its user wanted in answer to something is gone with it.
+    /// A process has crashed. Commands that its user planned in response to outputs are void.
     fn crashed(&mut self, process: ProcessId);
 
-    /// A process is back.
+    /// A process has recovered.
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Self::Command>);
 
-    /// Whether nobody at a live process wants anything any more.
+    /// Whether no user of a live process wants anything any more.
     fn is_content(&mut self, now: Time) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Users of a multicast: each sends its messages one after the other, whatever becomes of the earlier ones.
+//! Users of a multicast: each sends its messages one after the other, without waiting for earlier deliveries.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,8 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// The senders. They are content once every message is where it should be and nothing has happened for a while.
+/// The senders. They are content once every message has been
+/// delivered where it should be and nothing has changed for a while.
 #[derive(Clone, Debug)]
 pub struct MulticastUsers {
     planned: Vec<(ProcessId, Span)>,
@@ -17,26 +18,26 @@ pub struct MulticastUsers {
     to: Group,
     members: ProcessSet,
     users: Vec<MulticastUser>,
-    /// How many live processes still have something to send.
+    /// Number of live processes that still have messages to send.
     wanting: usize,
-    /// What has been sent, and which live members have not delivered it.
+    /// Messages that some live members have not delivered yet.
     undelivered: Vec<UndeliveredMessage>,
-    /// The message that its own sender has just delivered, before its command counts as accepted.
+    /// A message that its own sender delivered before the command counts as accepted.
     at_once: Option<(ProcessId, u64)>,
     down: ProcessSet,
     quiet: Span,
     settled_since: Option<Time>,
 }
 
-/// The user at one process.
+/// The user of one process.
 #[derive(Clone, Debug, Default)]
 struct MulticastUser {
     down: bool,
-    /// Requests whose time has not come.
+    /// Number of requests that are not due yet.
     ahead: u32,
-    /// The first numbers of the requests whose time has come, the present one first.
+    /// First message number of each request that is due, the current one first.
     due: VecDeque<u64>,
-    /// The next number to send.
+    /// Number of the next message to send.
     next: u64,
 }
 
@@ -55,8 +56,9 @@ struct UndeliveredMessage {
 }
 
 impl MulticastUsers {
-    /// Senders among n processes: when each begins, how many messages it sends then, how long it pauses in between,
-    /// and to whom they are. A run that would not end by itself is over when nothing is missing for `quiet`.
+    /// Creates senders among n processes from the times of their requests, the number of
+    /// messages per request, the pause between messages, and the receivers. A run that
+    /// would not end otherwise is over when no delivery has been missing for `quiet`.
     pub fn new(
         n: usize,
         mut planned: Vec<(ProcessId, Span)>,
@@ -65,7 +67,7 @@ impl MulticastUsers {
         to: Group,
         quiet: Span,
     ) -> Self {
-        // Numbers rise with time at each process.
+        // Message numbers ascend with time at each process.
         planned.sort_by_key(|(_, after)| *after);
         let mut users = vec![MulticastUser::default(); n];
         for (process, _) in &planned {
@@ -92,7 +94,7 @@ impl MulticastUsers {
         Command::Multicast { id, to: self.to.clone(), body: () }
     }
 
-    /// Changes a user's place and keeps the count of those who want something.
+    /// Changes the state of a user and updates the number of users that want something.
     fn change<R>(&mut self, process: ProcessId, change: impl FnOnce(&mut MulticastUser) -> R) -> R {
         let user = &mut self.users[process.index()];
         let before = user.wants();
@@ -120,7 +122,7 @@ impl User for MulticastUsers {
         }
     }
 
-    /// One who is still sending, or down, begins when that is over.
+    /// If the process is still sending an earlier request, or is down, the request begins after that.
     fn on_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
         let Command::Multicast { id, .. } = *command;
         self.change(process, |user| {
@@ -151,7 +153,7 @@ impl User for MulticastUsers {
                 user.due.pop_front();
                 user.next = user.due.front().copied().unwrap_or(0);
             }
-            // One that crashed while sending goes on when it is back.
+            // A process that crashed while sending continues after its recovery.
             (!user.down && !user.due.is_empty()).then_some(user.next)
         });
         agenda.extend(next.map(|id| (process, self.pause, self.command(id))));
@@ -192,7 +194,7 @@ impl User for MulticastUsers {
     }
 
     fn is_content(&mut self, now: Time) -> bool {
-        // Nobody needs to deliver what nobody has, if its sender is gone.
+        // A message that no process has delivered and whose sender is down need not be delivered.
         let lost = |sent: &UndeliveredMessage| !sent.delivered && self.down.contains(sent.origin);
         if self.wanting > 0 || !self.undelivered.iter().all(lost) {
             return false;

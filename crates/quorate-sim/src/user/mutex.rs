@@ -1,4 +1,4 @@
-//! Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
+//! Users of a mutex: each requests entry, stays inside for a while, leaves, pauses, and requests again.
 
 use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
@@ -7,29 +7,28 @@ use crate::notation::SectionOf;
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
-/// Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
+/// The users of a mutex.
 #[derive(Clone, Debug)]
 pub struct MutexUsers {
-    /// The planned requests.
     planned: Vec<(ProcessId, Span)>,
     repeat: u32,
     section: Span,
-    /// How long single processes stay inside, one time after the other.
+    /// Remaining stays of single processes, in reverse order.
     section_of: Vec<(ProcessId, Vec<Span>)>,
     think: Span,
     users: Vec<MutexUser>,
-    /// How many live processes still want something.
+    /// Number of live processes that still want something.
     wanting: usize,
 }
 
-/// The user at one process.
+/// The user of one process.
 #[derive(Clone, Copy, Debug)]
 struct MutexUser {
     state: State,
     up: bool,
-    /// Requests whose time has not come.
+    /// Number of requests that are not due yet.
     ahead: u32,
-    /// Entries that are due, the present one included.
+    /// Number of entries that are due, including the current one.
     due: u32,
 }
 
@@ -47,8 +46,8 @@ impl MutexUser {
 }
 
 impl MutexUsers {
-    /// Users of n processes: the planned requests, how often each is repeated, how long a user stays inside and
-    /// how long it thinks before it asks again.
+    /// Creates users for n processes from the planned requests, the number of entries per request, the duration of a
+    /// stay, and the pause before the next request.
     pub fn new(
         n: usize,
         planned: Vec<(ProcessId, Span)>,
@@ -65,7 +64,7 @@ impl MutexUsers {
         Self { planned, repeat, section, section_of, think, users, wanting }
     }
 
-    /// With these times inside in place of the usual one; the last for all that follow.
+    /// Sets the stays of single processes in place of the usual one. The last one repeats forever.
     #[must_use]
     pub fn with_section_times(mut self, section_of: &[SectionOf]) -> Self {
         let reversed =
@@ -74,7 +73,7 @@ impl MutexUsers {
         self
     }
 
-    /// How long a process stays inside this time.
+    /// The duration of the stay that a process begins now.
     fn section_time(&mut self, process: ProcessId) -> Span {
         let own = self.section_of.iter_mut().find(|(owner, _)| *owner == process);
         match own {
@@ -84,7 +83,7 @@ impl MutexUsers {
         }
     }
 
-    /// Changes a user's place and keeps the count of those who want something.
+    /// Changes the state of a user and updates the number of users that want something.
     fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut MutexUser)) -> MutexUser {
         let user = &mut self.users[process.index()];
         let before = user.wants();
@@ -108,7 +107,7 @@ impl User for MutexUsers {
             .extend(planned.into_iter().map(|(process, after)| (process, after, Command::Acquire)));
     }
 
-    /// One who is busy or down asks when that is over.
+    /// If the user is busy or its process is down, it makes the request after that.
     fn on_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
         let repeat = self.repeat;
         let idle = self.users[process.index()].due == 0;
@@ -121,7 +120,7 @@ impl User for MutexUsers {
 
     fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
         let user = self.change(process, |user| match command {
-            // A process that enters or gives up at once has said so before its command is accepted.
+            // A process that enters or gives up immediately produces that output before its command is accepted.
             Command::Acquire if user.state == State::Inside || user.due == 0 => {}
             Command::Acquire => user.state = State::Asking,
             Command::Release => {
@@ -138,12 +137,12 @@ impl User for MutexUsers {
         let user = self.change(process, |user| match output {
             Output::Entered => user.state = State::Inside,
             Output::NoQuorum => (user.state, user.due) = (State::Away, 0),
-            // What was begun inside has to be begun again.
+            // The interrupted stay has to be repeated.
             Output::Expelled => user.state = State::Away,
         });
         match output {
             Output::Entered => agenda.push((process, self.section_time(process), Command::Release)),
-            // A process that comes back has its user ask once it is up.
+            // During a recovery the process is not up yet. Then `recovered` schedules the request.
             Output::Expelled if user.up && user.due > 0 => {
                 agenda.push((process, self.think, Command::Acquire));
             }
@@ -151,7 +150,7 @@ impl User for MutexUsers {
         }
     }
 
-    /// A user that is no longer inside does not leave.
+    /// A user that is no longer inside must not release.
     fn voids_plans(&self, output: &Output) -> bool {
         *output == Output::Expelled
     }

@@ -1,4 +1,4 @@
-//! What goes wrong in a world: one test for each fault, with nothing else happening.
+//! Faults of a world: one test for each fault, with no other fault active.
 
 use crate::probe_process::{TestCommand, run};
 
@@ -139,7 +139,7 @@ fn a_slow_process_takes_its_time_and_a_fast_one_hurries() {
 #[test]
 fn a_wrong_clock_shows_other_times_and_ends_timers_too_soon() {
     let log = faulty("clock = [\"1@100:2\"]", &[(1, 200, TestCommand::SetTimer(100))]);
-    // From 100 on its clock runs twice as fast: at 200 it shows 300, and its 100 are over at 250.
+    // From 100 on the clock runs twice as fast. At 200 it shows 300, and 100 of its units have passed at 250.
     assert_eq!(log, ["250 p1: wait over, my clock shows 400"]);
 }
 

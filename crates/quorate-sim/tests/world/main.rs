@@ -1,4 +1,4 @@
-//! The world seen from inside, by processes that do little.
+//! Tests of the world as simple processes observe it.
 
 mod faults;
 mod probe_process;

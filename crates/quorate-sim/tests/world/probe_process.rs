@@ -1,4 +1,4 @@
-//! A process that does little enough to see what its world does to it.
+//! A process that is simple enough to show how its world treats it.
 
 use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, Span, Time};
 use quorate_sim::network::Loss;
@@ -6,15 +6,15 @@ use quorate_sim::observer::{Departure, Input, Moment, Observer};
 use quorate_sim::plan::{FaultEvent, Memory, Plan};
 use quorate_sim::{Agenda, Limits, Scenario, User, World, WorldModel, parse};
 
-/// Says numbers to others, sets timers, counts what it hears.
+/// Sends numbers to other processes, sets timers, and counts the messages that it receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ProbeProcess {
     pub(crate) received: u32,
-    /// How many more rounds it speaks in.
+    /// Number of the round after which it sends no more.
     rounds: u64,
 }
 
-/// What its user may ask.
+/// The commands of the probe process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TestCommand {
     Broadcast(u32),
@@ -90,7 +90,7 @@ impl Process for ProbeProcess {
     }
 }
 
-/// Users who ask at fixed times and nothing else.
+/// Users that give commands at fixed times and do nothing else.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedUsers(Vec<(u32, u64, TestCommand)>);
 
@@ -112,7 +112,7 @@ impl User for ScriptedUsers {
     }
 }
 
-/// What happened, as text.
+/// A log of events as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log(Vec<String>);
 
@@ -154,7 +154,8 @@ impl Observer<ProbeProcess> for Log {
     }
 }
 
-/// A world of parrots: three of them, a delay of 10, unless `toml` says otherwise. Keys as in a scenario.
+/// Runs a world of probe processes: three of them with a delay of 10, unless `toml` sets other values. Its keys are
+/// those of a scenario.
 pub(crate) fn run(toml: &str, commands: &[(u32, u64, TestCommand)]) -> Vec<String> {
     let defaults = [("processes", "processes = 3\n"), ("delay", "delay = \"constant:10\"\n")];
     let mut text = String::from("algorithm = \"parrot\"\n");

@@ -1,4 +1,4 @@
-//! How long things take in a world: delay laws, timing models, handling time.
+//! Durations in a world: delay distributions, timing models and handling time.
 
 use crate::probe_process::{TestCommand, run};
 

@@ -1,7 +1,7 @@
-//! A client of etcd's API, through the JSON gateway. It goes on through another node with the number of its lease.
+//! A client of etcd's API, through the JSON gateway. It fails over to another node with the same lease.
 //!
-//! It counts as etcd's own clients do: the TTL of an answer, from when the answer was *received*. Nodes tell less than voters
-//! keep, which makes up for answers that take up to half a second. Only tokens protect from slower ones.
+//! It counts like etcd's own clients: the TTL of an answer, from when the answer was *received*. Nodes report a shorter TTL
+//! than voters keep, which compensates for answers that take up to half a second. Only tokens protect against slower ones.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 use super::json::{HttpResponse, NodePool, PAUSE};
 use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
-/// The TTL of a lease: the shortest there is.
+/// TTL of a lease: the minimum.
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
-/// Longest time that an answer may take for its client to be safe: `ANSWER` in `quorate-service/src/lease.rs`.
+/// Maximum time that an answer may take for its client to be safe: `ANSWER` in `quorate-service/src/lease.rs`.
 pub(crate) const ALLOWANCE: Duration = Duration::from_millis(500);
 
-/// Greatest age of the votes with which a lock is granted: `GRANT` in `quorate-service/src/lease.rs`.
+/// Maximum age of the votes with which a lock is granted: `GRANT` in `quorate-service/src/lease.rs`.
 const GRANT_AGE: Duration = Duration::from_millis(250);
 
-/// Time-to-live of a lease at the voters. Clients are told less, by the allowance and the age of a grant.
+/// Time-to-live of a lease at the voters. Clients receive a TTL that is shorter by the allowance and the age of a grant.
 pub(super) const VOTER_TTL: Duration = TTL.saturating_add(ALLOWANCE).saturating_add(GRANT_AGE);
 
-/// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
+/// Timeout of a call that does not wait for other clients. Two nodes may be silent within one TTL.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_millis(400);
 
 pub(crate) struct EtcdSession(Arc<EtcdSessionInner>);
@@ -44,7 +44,7 @@ struct LeaseState {
 }
 
 impl LeaseState {
-    /// An answer that tells a TTL. A lease whose time has passed does not come back.
+    /// Applies an answer with a TTL. A lease whose deadline has passed does not become valid again.
     fn extend(&mut self, sent: u64, received: u64, seconds: u64) {
         if seconds == 0 || received >= self.until.assumed {
             self.over = true;
@@ -54,7 +54,7 @@ impl LeaseState {
     }
 }
 
-/// Numbers of 64 bits are texts in etcd's JSON, and zero is left out.
+/// Numbers of 64 bits are strings in etcd's JSON, and zero is omitted.
 fn number(value: &Value) -> i64 {
     value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
@@ -95,8 +95,8 @@ impl EtcdSessionInner {
         }
     }
 
-    /// Unlocks. Returns whether the first node that was asked has confirmed it. A call that was not answered may be carried
-    /// out at any time later, and the key is the same for every request of a lease: then the lease must not be used again.
+    /// Unlocks. Returns whether the first node that was called has confirmed it. An unanswered call may be executed at any
+    /// later time, and the key is the same for every request of a lease: then the lease must not be used again.
     async fn unlock(&self, key: &str) -> bool {
         let end = Moment::now().later(TTL / 2);
         let body = json!({ "key": key });
@@ -156,7 +156,7 @@ impl LockSession for EtcdSession {
                     let session = Arc::clone(session);
                     return Acquired::Granted(EtcdGuard { session, key, token });
                 }
-                // The lease is over.
+                // The lease has expired.
                 Ok(HttpResponse { status: 404 | 400, .. }) => return Acquired::Failed,
                 Err(_) if end.from_now().is_zero() => {}
                 _ => {
@@ -165,7 +165,7 @@ impl LockSession for EtcdSession {
                 }
             }
         }
-        // The grant may be under way.
+        // The grant may be in flight.
         let key = BASE64.encode(format!("{name}/{:x}", session.lease));
         match session.unlock(&key).await && session.is_alive() {
             true => Acquired::TimedOut,
@@ -176,7 +176,7 @@ impl LockSession for EtcdSession {
 
 pub(crate) struct EtcdGuard {
     session: Arc<EtcdSessionInner>,
-    /// In base64, as it was answered.
+    /// In base64, as in the answer.
     key: String,
     token: u64,
 }

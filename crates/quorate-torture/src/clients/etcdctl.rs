@@ -1,8 +1,8 @@
-//! `etcdctl lock NAME COMMAND` as a process of its own. The command is this program again, which connects to its worker, sends
-//! the token, and ends when the worker closes the connection; then etcdctl unlocks.
+//! `etcdctl lock NAME COMMAND` in its own process. The command is this program again. It connects to its worker, sends the
+//! token, and ends when the worker closes the connection. Then etcdctl unlocks.
 //!
-//! etcdctl 3.4 does not tell its command that the lock is lost. So the lock is taken to be lost when the lease is: by the
-//! TTLs that etcdctl was told, which the [`LeaseProxy`] reads.
+//! etcdctl 3.4 does not inform its command that the lock is lost. So the lock counts as lost when the lease expires,
+//! according to the TTLs that etcdctl received, which the [`LeaseProxy`] reads.
 
 use std::io::{self, Read, Write};
 use std::process::Stdio;
@@ -19,7 +19,7 @@ use super::etcd::TTL;
 use super::proxy::LeaseProxy;
 use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
-/// Time that etcdctl has to end after it was interrupted.
+/// Maximum time for etcdctl to exit after SIGINT.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options for starting etcdctl. There is no session: each lock has a lease of its own.
@@ -30,7 +30,7 @@ pub(crate) struct EtcdctlSession {
 }
 
 impl EtcdctlSession {
-    /// Starts etcdctl. It ends with this process.
+    /// Starts etcdctl, which ends with this process.
     fn start(&self, proxy: &LeaseProxy, name: &str, address: &str) -> io::Result<Child> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "etcdctl", "--endpoints", &proxy.endpoints()]);
@@ -59,7 +59,8 @@ impl EtcdctlSession {
             }
             _ = child.wait() => return Ok(Acquired::Failed),
         }
-        // It leaves the queue, unless it has just got the lock: then the command ends, since its connection is closed.
+        // etcdctl leaves the queue, unless it has just acquired the lock: then the command ends, since its connection is
+        // closed.
         if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32)) {
             let _ = kill_process(pid, Signal::INT);
         }
@@ -75,7 +76,7 @@ impl EtcdctlSession {
     }
 }
 
-/// Waits for the command. Returns its connection and the token that it sends.
+/// Waits for the command to connect. Returns its connection and the token that it sends.
 async fn await_grant(listener: &TcpListener) -> io::Result<(TcpStream, u64)> {
     let mut stream = BufReader::new(listener.accept().await?.0);
     let mut line = String::new();

@@ -1,7 +1,7 @@
-//! etcd's Go package `clientv3/concurrency`, in a process of its own: `go/locker.go`.
+//! etcd's Go package `clientv3/concurrency`, in its own process: `go/locker.go`.
 //!
-//! The client relies on its lock until `Session.Done()` is closed. The package closes it when it is told that the lease is
-//! over, and looks once per second whether the TTL of the last answer has passed.
+//! The client relies on its lock until `Session.Done()` is closed. The package closes it when it learns that the lease has
+//! expired, and checks once per second whether the TTL of the last answer has passed.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::etcd::TTL;
 use super::proxy::LeaseProxy;
 use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
-/// Time for an answer of the locker to a call that does not wait for other clients.
+/// Timeout of a call to the locker that does not wait for other clients.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How much longer than the TTL the package may believe: it looks once per second.
+/// Time beyond the TTL for which the package may consider the lease valid: it checks once per second.
 const SLACK_US: u64 = 1_000_000;
 
 pub(crate) struct GoSession(Arc<GoSessionInner>);
@@ -29,7 +29,7 @@ struct GoSessionInner {
     /// `Session.Done()` is closed, or the process has ended.
     done: Arc<AtomicBool>,
     pipes: Mutex<Pipes>,
-    /// Ends with this.
+    /// Killed when this is dropped.
     _child: Child,
 }
 
@@ -43,7 +43,7 @@ impl GoSessionInner {
         self.done.load(Ordering::SeqCst)
     }
 
-    /// Tells the locker what to do. Its answer, if there is one in time.
+    /// Sends a command to the locker. Returns its answer, if it arrives in time.
     async fn request(&self, line: &str, timeout: Duration) -> Option<String> {
         let mut pipes = self.pipes.lock().await;
         pipes.stdin.write_all(format!("{line}\n").as_bytes()).await.ok()?;
@@ -51,7 +51,7 @@ impl GoSessionInner {
     }
 }
 
-/// Reads what the locker says until it ends.
+/// Reads the output of the locker until it ends.
 async fn read_output(
     output: ChildStdout,
     done: Arc<AtomicBool>,
@@ -131,7 +131,7 @@ impl LockGuard for GoGuard {
     }
 
     async fn release(self) -> bool {
-        // A key that may be deleted later must not be used again: the next lock needs another lease.
+        // A key that may be deleted later must not be reused: the next lock needs another lease.
         let reply = self.session.request("unlock", REPLY_TIMEOUT).await;
         reply.is_some_and(|reply| reply == "unlocked") && !self.session.is_done()
     }

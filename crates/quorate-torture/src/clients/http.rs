@@ -1,4 +1,4 @@
-//! A client of the JSON API. It goes on through another node with the key of its session.
+//! A client of the JSON API. It fails over to another node with the key of its session.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,14 +33,14 @@ struct HttpSessionState {
 struct HeldLock {
     name: String,
     token: u64,
-    /// When the client knew that it held the lock.
+    /// When the client learned that it held the lock.
     since: u64,
     until: u64,
-    /// Why it is lost.
+    /// Reason of the loss.
     lost: Option<&'static str>,
 }
 
-/// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
+/// Timeout of a call that does not wait for other clients. Two nodes may be silent within one ttl.
 pub(super) fn call_timeout(ttl: Duration) -> Duration {
     ttl / 5
 }
@@ -77,7 +77,7 @@ impl HttpSessionInner {
                 continue;
             }
             informed = Some(node);
-            // Only now: telling the node of grants may have taken a while, and the lease counts from this call.
+            // Read the clock only now: repeating the grants may have taken a while, and the lease counts from this call.
             let sent = Moment::now();
             let path = format!("/v1/sessions/{}/keep-alive", session.key);
             match session.nodes.call(node, &path, &json!({}), session.call_timeout()).await {
@@ -99,8 +99,9 @@ impl HttpSessionInner {
 }
 
 impl HttpSessionInner {
-    /// Tells another node of the locks that are held and still valid. Only the client knows that it is inside: a node that
-    /// is told need not find the very votes with which the lock was granted. Returns whether the node has answered.
+    /// Informs another node of the held locks that are still valid. Only the client knows that it is in the critical
+    /// section: a node with this information need not find the same votes with which the lock was granted. Returns whether
+    /// the node has answered.
     async fn repeat_grants(&self, node: usize) -> bool {
         let held: Vec<(u64, HeldLock)> = {
             let (state, now) = (self.state(), Moment::now().0);
@@ -138,7 +139,7 @@ impl HttpSessionState {
         }
     }
 
-    /// A keep-alive is answered. Time counts from when it was sent.
+    /// Applies the answer to a keep-alive. Time counts from when the keep-alive was sent.
     fn extend(&mut self, sent: u64, now: u64, body: &Value) {
         let until = sent + body["reliable_ms"].as_u64().unwrap_or(0) * 1_000;
         let listed = body["held"].as_array().map_or(&[][..], Vec::as_slice);
@@ -147,7 +148,7 @@ impl HttpSessionState {
             // A token may grow while the lock is held.
             let token = of_request.and_then(|it| it["token"].as_u64());
             let is_listed = token.is_some_and(|token| token >= hold.token);
-            // An answer to a call from before the grant need not list the lock.
+            // An answer to a call sent before the grant need not list the lock.
             if now >= hold.until {
                 hold.lost.get_or_insert("deadline");
             } else if !is_listed && hold.since < sent {
@@ -200,7 +201,7 @@ impl LockSession for HttpSession {
         let (session, end) = (&self.shared, Moment::now().later(wait));
         let request = self.requests;
         while !end.from_now().is_zero() && session.is_good() {
-            // The same number at another node is the same request: it keeps its place in the queue.
+            // The same number at another node is the same request: it keeps its position in the queue.
             let left = end.from_now();
             let wanted = json!({
                 "session": session.key, "name": name, "request": request, "wait_ms": left.as_millis() as u64,
@@ -224,7 +225,7 @@ impl LockSession for HttpSession {
                     let session = Arc::clone(session);
                     return Acquired::Granted(HttpGuard { session, request, token });
                 }
-                // Another node, which was asked before, may still ask for it.
+                // Another node, which was called before, may still pursue the request.
                 Ok(answer) if answer.code() == "timed-out" => break,
                 Ok(answer) if answer.code() == "no-session" => {
                     session.state().end();
@@ -236,7 +237,7 @@ impl LockSession for HttpSession {
                 }
             }
         }
-        // The call may have been heard all the same.
+        // The call may have been received anyway.
         match release(session, request).await && session.is_good() {
             true => Acquired::TimedOut,
             false => Acquired::Failed,
@@ -244,7 +245,7 @@ impl LockSession for HttpSession {
     }
 }
 
-/// Releases a request, or takes it back. Returns whether a node has confirmed it.
+/// Releases a lock, or withdraws a request. Returns whether a node has confirmed it.
 async fn release(session: &HttpSessionInner, request: u64) -> bool {
     session.state().held.remove(&request);
     let end = Moment::now().later(session.ttl);
@@ -272,7 +273,7 @@ pub(crate) struct HttpGuard {
 
 impl LockGuard for HttpGuard {
     fn token(&self) -> u64 {
-        // It may have grown since the grant.
+        // The token may have grown since the grant.
         self.session.state().held.get(&self.request).map_or(self.token, |hold| hold.token)
     }
 

@@ -1,4 +1,4 @@
-//! JSON calls over HTTP/1.1, one connection for each, and the node that they go to.
+//! JSON calls over HTTP/1.1, each on its own connection, and the node that a session uses.
 
 use std::io;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::sync::watch;
 /// Pause before the next node is tried.
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
-/// Largest answer that is read.
+/// Maximum size of an answer, in bytes.
 const ANSWER_MOST: u64 = 1 << 20;
 
-/// An answer: the status, and the body as JSON. A body that is not JSON is null.
+/// An answer: the status, and the body as JSON. A body that is not JSON becomes null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
@@ -23,13 +23,13 @@ pub(crate) struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// The word that a refusal has for programs.
+    /// Machine-readable code of a refusal.
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or("")
     }
 }
 
-/// Calls a node; `GET` without a body. Fails if the answer is not complete within `timeout`.
+/// Calls a node, with `GET` if there is no body. Fails if the answer is not complete within `timeout`.
 pub(crate) async fn call(
     address: &str,
     path: &str,
@@ -54,7 +54,7 @@ pub(crate) async fn call(
     tokio::time::timeout(timeout, answered).await.map_err(late)?
 }
 
-/// Reads an answer; `None` if it was cut short.
+/// Parses an answer; `None` if it is incomplete.
 fn read(bytes: &[u8]) -> Option<HttpResponse> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
@@ -87,7 +87,7 @@ fn dechunked(mut body: &str) -> Option<String> {
     }
 }
 
-/// The nodes of the cluster, and the one that a session uses now.
+/// The nodes of the cluster, and the node that a session uses now.
 #[derive(Clone, Debug)]
 pub(crate) struct NodePool {
     endpoints: Arc<Vec<String>>,
@@ -104,7 +104,7 @@ impl NodePool {
         *self.current.borrow()
     }
 
-    /// A node has failed: the next one is used, unless another call has changed over already.
+    /// Switches to the next node after a failure, unless a concurrent call has already done so.
     pub(crate) fn fail_over(&self, failed: usize) {
         self.current.send_if_modified(|current| {
             let is_current = *current == failed;
@@ -115,7 +115,7 @@ impl NodePool {
         });
     }
 
-    /// Calls a node. Also fails once the session uses another one.
+    /// Calls a node. Also fails once the session uses another node.
     pub(crate) async fn call(
         &self,
         node: usize,

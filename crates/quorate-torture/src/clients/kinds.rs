@@ -1,4 +1,4 @@
-//! The kinds of clients that take part in a run: those that are wanted and whose programs are here.
+//! The kinds of clients that take part in a run: requested by the user, and with their programs installed.
 
 use std::fs;
 use std::io;
@@ -7,20 +7,21 @@ use std::process::{Command, Stdio};
 
 use super::ClientKind;
 
-/// The kinds of a run. Workers have them in turn, and there is one long holder of each.
+/// The kinds of a run. They are assigned to workers in turn, and there is one long holder of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientKinds(Vec<ClientKind>);
 
 impl Default for ClientKinds {
-    /// Those that need no other program.
+    /// The kinds that need no other program.
     fn default() -> Self {
         Self(vec![ClientKind::Direct, ClientKind::Relayed, ClientKind::Http, ClientKind::Etcd])
     }
 }
 
 impl ClientKinds {
-    /// Finds out which kinds can run here, and prepares them in a folder. Kinds that were asked for by name have to be there. If
-    /// nothing was asked for, `progress` hears what is missing; `required` makes a missing etcdctl an error.
+    /// Determines which kinds can run here, and prepares them in a folder. Kinds that are requested by name must be
+    /// available. If none is requested, missing kinds are reported to `progress`; `required` makes a missing etcdctl an
+    /// error.
     pub(crate) fn prepare(
         wanted: &[ClientKind],
         required: bool,
@@ -61,7 +62,7 @@ impl ClientKinds {
     }
 }
 
-/// The locker in the folder of a run.
+/// Path of the locker in the folder of a run.
 pub(crate) fn locker(folder: &Path) -> PathBuf {
     folder.join("locker")
 }
@@ -77,7 +78,7 @@ fn prepare(kind: ClientKind, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Where Debian has the sources of Go packages.
+/// Directory in which Debian installs the sources of Go packages.
 const DEBIAN_GOPATH: &str = "/usr/share/gocode";
 
 /// Compiles the locker. Its dependencies are in Debian's `golang-go` and `golang-etcd-server-dev`.
@@ -92,7 +93,7 @@ fn build_locker(folder: &Path) -> Result<(), String> {
     succeeds(go.arg("build").arg("-o").arg(locker(folder)).arg(source))
 }
 
-/// Runs a command. Otherwise why not, in one line.
+/// Runs a command. On failure, returns the reason in one line.
 fn succeeds(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output();

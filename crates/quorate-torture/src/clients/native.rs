@@ -11,16 +11,16 @@ use super::{Acquired, ClientKind, ClientOptions, Deadline, LockGuard, LockSessio
 pub(crate) struct NativeSession {
     client: Client,
     session: Session,
-    /// The node that the client is connected to, by its last answer.
+    /// The node that the client is connected to, according to its last answer.
     node: Arc<AtomicUsize>,
 }
 
-/// Time for a node to say which one it is.
+/// Timeout of the status call that identifies the node.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl NativeSession {
-    /// Asks, through the connection of the session, which node it goes to. The client changes nodes by itself and does not
-    /// tell. Nothing waits for the answer, so that the session is not delayed by it.
+    /// Queries the node behind the session's connection for its number. The client switches nodes without notice. Nothing
+    /// waits for the answer, so that the session is not delayed.
     fn refresh_node(&self) {
         let (client, node) = (self.client.clone(), Arc::clone(&self.node));
         tokio::spawn(async move {
@@ -45,7 +45,7 @@ impl LockSession for NativeSession {
             relayed: *kind == ClientKind::Relayed,
             ..SessionOptions::default()
         };
-        // A node that says nothing at all is as good as none.
+        // A node that does not answer at all counts as unreachable.
         let opened = tokio::time::timeout(Duration::from_secs(1), client.session(options)).await;
         let (session, node) = (opened.ok()?.ok()?, Arc::new(AtomicUsize::new(*first)));
         Some(Self { client, session, node })
@@ -73,14 +73,14 @@ impl LockSession for NativeSession {
     }
 }
 
-/// Time that the client has to give up after its wait is over. A token that is just being recorded is waited for, for at most
-/// two seconds; the third one is for the answer.
+/// Time for the client to give up after its timeout. A token that is just being recorded is waited for, for at most two
+/// seconds. The third second is for the answer.
 const GIVE_UP_GRACE: Duration = Duration::from_secs(3);
 
-/// Interval at which it is looked whether this process runs.
+/// Interval at which it is checked whether this process runs.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The result of something that has to be done before this process has run for `limit`; `None` if it is not.
+/// Runs `work` until this process has run for `limit`; `None` if the work is not done by then.
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
@@ -89,8 +89,8 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> 
     }
 }
 
-/// Waits until this process has run for so long. A process that was stopped finds all of its timers expired when it goes on:
-/// the time in which it was stopped does not count.
+/// Waits until this process has run for `limit`. A stopped process finds all its timers expired when it continues: the time
+/// in which it was stopped does not count.
 async fn run_for(limit: Duration) {
     let (mut ran, mut last) = (Duration::ZERO, Moment::now());
     while ran < limit {
@@ -141,7 +141,7 @@ mod tests {
     #[tokio::test]
     async fn a_stopped_process_is_not_overdue_when_it_goes_on() {
         let work = async {
-            // As if the process were stopped: its timers all expire at once.
+            // Simulates a stopped process: all its timers expire at the same time.
             std::thread::sleep(20 * TICK);
             tokio::time::sleep(TICK).await;
             7

@@ -1,10 +1,10 @@
-//! A proxy between the nodes and a client of etcd's API that is not ours. It reads along what the client asks for its lease,
-//! and what it is told, through which node and when. It changes nothing: a silent node is silent, a closed connection is
+//! A proxy between the nodes and a client of etcd's API that is not ours. It observes the client's calls for its lease and
+//! their answers, with the node and the times. It changes nothing: a silent node stays silent, a closed connection is
 //! closed.
 //!
-//! Of HTTP/2 only the frames with data are looked at. A message whose only field is a number under 1 is one for a lease
-//! (`LeaseGrant`, `LeaseKeepAlive`, `LeaseRevoke`); the answer to each has the TTL under 3. etcd's clients send no other message
-//! of that form.
+//! It parses only the data frames of HTTP/2. A message whose only field is a number in field 1 concerns a lease
+//! (`LeaseGrant`, `LeaseKeepAlive`, `LeaseRevoke`). The answer to each has the TTL in field 3. etcd's clients send no other
+//! message of this form.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -17,31 +17,31 @@ use tokio::task::JoinSet;
 
 use super::Deadline;
 
-/// Frames of clients and nodes are smaller.
+/// Upper bound on the size of frames of clients and nodes.
 const FRAME_MOST: usize = 1 << 20;
 
-/// Length of the preface with which a client begins its connection.
+/// Length of the HTTP/2 connection preface of a client.
 const PREFACE: usize = 24;
 
-/// A proxy for one client. It ends with this.
+/// A proxy for one client. It ends when this is dropped.
 pub(super) struct LeaseProxy {
     addresses: Vec<String>,
     observed: Arc<Mutex<LeaseObservation>>,
     _listeners: JoinSet<()>,
 }
 
-/// What the client has been told of its lease.
+/// The observed state of a client's lease.
 #[derive(Debug, Default)]
 pub(super) struct LeaseObservation {
-    /// It was told that the lease is over.
+    /// The client has received an answer that the lease has expired.
     pub(super) over: bool,
-    /// By the greatest answers; zero before the first one.
+    /// Deadline according to the answers so far; zero before the first one.
     pub(super) until: Deadline,
-    /// The node that was asked last.
+    /// The node that was called last.
     pub(super) node: usize,
-    /// Lines for the log: `asked SENT NODE` and `told RECEIVED SENT NODE TTL`.
+    /// Log lines: `asked SENT NODE` and `told RECEIVED SENT NODE TTL`.
     pub(super) notes: Vec<String>,
-    /// When calls that are not answered yet were sent, for each connection and stream. Answers come in the order of calls.
+    /// Send times of unanswered calls, for each connection and stream. Answers arrive in the order of the calls.
     pending_calls: BTreeMap<(u64, u32), VecDeque<u64>>,
     connections: u64,
 }
@@ -71,7 +71,7 @@ impl LeaseObservation {
 }
 
 impl LeaseProxy {
-    /// Starts a proxy for each node, the first of them in front.
+    /// Starts a proxy for each node. The endpoint of node `first` comes first.
     pub(super) async fn start(endpoints: &[String], first: usize) -> io::Result<Self> {
         let observed =
             Arc::new(Mutex::new(LeaseObservation { node: first, ..LeaseObservation::default() }));
@@ -85,7 +85,7 @@ impl LeaseProxy {
         Ok(Self { addresses, observed, _listeners: listeners })
     }
 
-    /// What the client takes for the cluster.
+    /// The endpoints that the client uses in place of the nodes.
     pub(super) fn endpoints(&self) -> String {
         self.addresses.join(",")
     }
@@ -131,7 +131,7 @@ async fn listen(
     }
 }
 
-/// Carries bytes in both directions until either side closes.
+/// Forwards bytes in both directions until either side closes.
 async fn forward(
     mut client: TcpStream,
     endpoint: &str,
@@ -152,7 +152,7 @@ async fn forward(
         let (mut frames, mut bytes) = (Frames::after(PREFACE), vec![0; 1 << 16]);
         loop {
             let count = from_client.read(&mut bytes).await?;
-            // Before it is sent on: no node hears it earlier.
+            // Recorded before it is forwarded: no node receives it earlier.
             frames.read(&bytes[..count], |stream, message| {
                 lock(observed).record_call((connection, stream), node, message);
             });
@@ -181,11 +181,11 @@ async fn forward(
     }
 }
 
-/// Frames of one direction of an HTTP/2 connection.
+/// Parser for the frames of one direction of an HTTP/2 connection.
 struct Frames {
     skip: usize,
     buffer: Vec<u8>,
-    /// Something that is not understood: nothing is read any longer.
+    /// A frame was not understood: nothing is parsed any longer.
     lost: bool,
 }
 
@@ -194,7 +194,7 @@ impl Frames {
         Self { skip, buffer: Vec::new(), lost: false }
     }
 
-    /// Takes bytes, and tells the messages of gRPC that are complete with their streams.
+    /// Parses bytes, and passes each complete gRPC message with its stream to `each`.
     fn read(&mut self, mut bytes: &[u8], mut each: impl FnMut(u32, &[u8])) {
         let skipped = self.skip.min(bytes.len());
         self.skip -= skipped;
@@ -211,7 +211,7 @@ impl Frames {
                 break;
             }
             let Some((payload, after)) = after.split_at_checked(length) else { break };
-            // Data that is not padded.
+            // A data frame without padding.
             if (head[3], head[4] & 8) == (0, 0) {
                 let stream = u32::from_be_bytes([head[5] & 0x7f, head[6], head[7], head[8]]);
                 messages(payload, |message| each(stream, message));
@@ -223,7 +223,7 @@ impl Frames {
     }
 }
 
-/// Messages in the data of a frame. Ours are small enough to lie in one.
+/// Messages in the data of a frame. Messages about leases are small enough to be in one frame.
 fn messages(mut data: &[u8], mut each: impl FnMut(&[u8])) {
     while let Some((head, after)) = data.split_at_checked(5) {
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
@@ -246,7 +246,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The next field of a message: its number, and its value if that is a number.
+/// The next field of a message: its number, and its value if that is a varint.
 fn field(bytes: &mut &[u8]) -> Option<(u64, Option<u64>)> {
     let key = varint(bytes)?;
     let skip = match key & 7 {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn asks_and_answers_for_a_lease_are_told_from_others() {
         assert!(is_about_a_lease(&[0x08, 0xb5, 0x02]));
-        // A range of a key, and a number with something behind it.
+        // A range request for a key, and a number followed by another field.
         assert!(!is_about_a_lease(&[0x0a, 1, b'k']) && !is_about_a_lease(&[0x08, 1, 0x10, 1]));
         assert!(!is_about_a_lease(&[]) && !is_about_a_lease(&[0x08, 0xb5]));
         assert_eq!(ttl(&[0x0a, 2, 0x08, 1, 0x10, 0xb5, 0x02, 0x18, 2]), 2);

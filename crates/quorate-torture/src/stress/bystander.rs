@@ -1,4 +1,4 @@
-//! A well-behaved client beside the load: it takes and frees a lock of its own, and measures how long that takes.
+//! A well-behaved client beside the load: it takes and releases a lock of its own, and measures the duration.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use quorate_client::{Client, Error, Moment, Session, SessionOptions};
 
-/// Times of turns, and violations.
+/// Durations of turns, and violations.
 type TurnReport = (Vec<u64>, Vec<String>);
 
-/// The bystander, in a thread of its own.
+/// The bystander, which runs in its own thread.
 #[derive(Debug)]
 pub(super) struct Bystander {
     requests: Sender<Sender<TurnReport>>,
@@ -29,7 +29,7 @@ impl Bystander {
         Self { requests, _thread }
     }
 
-    /// Turns since the last call. They are taken between two turns, so that a turn that takes long is included.
+    /// Turns since the last call. They are collected between two turns, so that a long turn is included.
     pub(super) fn next_phase(&self) -> TurnReport {
         let (reply_sender, reply_receiver) = channel();
         let _ = self.requests.send(reply_sender);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
 
-/// Sessions, and what they hold.
+/// Sessions, and the locks that they hold.
 pub(super) type Crowd = Vec<(Session, Vec<Guard>)>;
 
 fn patient() -> SessionOptions {
@@ -17,13 +17,13 @@ async fn session(endpoint: &str) -> Result<Session, Error> {
     Client::new([endpoint]).session(patient()).await
 }
 
-/// Number of requests for names with a prefix, at most `most`, as the voters know them.
+/// Number of requests for names with a prefix that the voters know, at most `most`.
 async fn requests(clients: &[String], prefix: &str, most: usize) -> Result<usize, Error> {
     let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await?;
     Ok(listed.len())
 }
 
-/// Lets `waiters` connections wait for one lock, which then goes from one to the next.
+/// Lets `waiters` connections wait for one lock, which then passes from one to the next.
 pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<String> {
     let result = async {
         let first = session(&clients[0]).await?;
@@ -73,7 +73,7 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// Takes and holds `locks` locks, a hundred by each session. Sessions share ten connections to each node.
+/// Takes and holds `locks` locks, a hundred per session. Sessions share ten connections to each node.
 pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<String>) {
     let holders = locks.div_ceil(100);
     let connections: Vec<Client> =
@@ -102,7 +102,7 @@ pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<S
     (crowd, broken)
 }
 
-/// Asks for some of the locks that are held. None of them may be granted.
+/// Requests some of the held locks. None of them may be granted.
 async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     let result = async {
         let session = session(&clients[clients.len() - 1]).await?;
@@ -119,7 +119,7 @@ async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// Checks that no session has lost a lock, and frees all. In the end the nodes know of no request.
+/// Checks that no session has lost a lock, and releases all. In the end the nodes must not list any request.
 pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
     let mut broken = Vec::new();
     for (session, guards) in crowd {
@@ -131,7 +131,7 @@ pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
                 guards[0].loss()
             ));
         }
-        // The guards go with their session, at once.
+        // Closing the session releases all its locks together.
         let closed = session.close().await;
         broken.extend(closed.err().map(|error| error.to_string()));
         drop(guards);
@@ -140,7 +140,7 @@ pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
     broken
 }
 
-/// Waits until the nodes know of no request for one of the many locks.
+/// Waits until the nodes list no request for any of the many locks.
 async fn await_none(clients: &[String]) -> Result<Vec<String>, Error> {
     for _ in 0..600 {
         if requests(clients, "many/", 10).await? == 0 {

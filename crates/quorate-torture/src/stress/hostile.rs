@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::rng::Rng;
 
-/// Bytes that nodes send to an address that is not a node's.
+/// Bytes that nodes send to an address that does not belong to a node.
 #[derive(Debug)]
 pub(super) struct Captured {
     address: String,
@@ -24,7 +24,7 @@ pub(super) struct Captured {
 }
 
 impl Captured {
-    /// Listens, and sends nothing.
+    /// Listens for connections, without sending anything.
     pub(super) fn listen() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?.to_string();
@@ -55,11 +55,12 @@ impl Captured {
 /// Number of calls of a client that reads no answers: more than a node queues for one client and the system buffers.
 const UNREAD: u64 = 30_000;
 
-/// Time in which a client that reads nothing has to have been given up, and in which the end of its connection arrives.
+/// Time within which a node must disconnect a client that reads nothing, and within which the end of the connection
+/// arrives.
 const GIVEN_UP: Duration = Duration::from_secs(5);
 
-/// Asks for lists, changes and the status again and again, and reads no answer. The node has to give up such a client: what is
-/// left of the connection ends.
+/// Requests lists, changes and the status repeatedly, and reads no answer. The node must disconnect such a client: the
+/// connection has to end.
 pub(super) async fn never_read(endpoint: &str) -> Vec<String> {
     match try_never_read(endpoint).await {
         Ok(()) => Vec::new(),
@@ -92,7 +93,7 @@ async fn try_never_read(endpoint: &str) -> io::Result<()> {
     }
 }
 
-/// Whether an error only shows that the node has closed a connection.
+/// Accepts an error that only shows that the node has closed the connection.
 fn ended(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
@@ -104,7 +105,7 @@ fn put(bytes: &mut BytesMut, number: u64, call: Call) {
     frame::put(&ClientMessage { number, sent: 0, call }, bytes);
 }
 
-/// Sends noise, half of a frame, a frame that is too large, and frames that were sent before to the addresses for clients.
+/// Sends noise, half a frame, a frame that is too large, and replayed frames to the addresses for clients.
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
     let mut rng = Rng::new(1);
     let mut greeted = handshake::MAGIC.to_vec();
@@ -126,7 +127,7 @@ pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<Stri
     broken
 }
 
-/// Does the same with the addresses for nodes, which demand a certificate. The captured bytes are those of a node.
+/// Does the same with the addresses for nodes, which require a certificate. The captured bytes are those of a node.
 pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize) -> Vec<String> {
     if captured.is_empty() {
         return vec!["no bytes of a node were captured".to_owned()];
@@ -147,8 +148,8 @@ pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize
     broken
 }
 
-/// Opens `strangers` connections for each kind of bytes. Every second one sends its bytes and is closed, the others stay until
-/// the end. The node may refuse the bytes, but it has to accept the connections.
+/// Opens `strangers` connections for each kind of bytes. Every second connection is closed after its bytes are sent, the
+/// others stay until the end. The node may refuse the bytes, but it has to accept the connections.
 async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Option<String> {
     let (mut open, mut refused) = (Vec::new(), None);
     for bytes in kinds {
@@ -173,7 +174,7 @@ fn noise(rng: &mut Rng, length: usize) -> Vec<u8> {
     (0..length).map(|_| rng.in_range(0..256) as u8).collect()
 }
 
-/// Takes a lock with hand-made frames, and sends the same frames again on other connections: the lock is granted once.
+/// Takes a lock with hand-made frames, and replays these frames on other connections: the lock must be granted once.
 async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let mut first = connect(&clients[0]).await?;
     let open = Call::Open {
@@ -208,7 +209,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let freed = [
         ask(&mut first, 3, release.clone()).await?,
         ask(&mut first, 4, release).await?,
-        // A late copy of the request is a new one, and goes with its session.
+        // A late copy of the request would be a new request, which ends with its session.
         ask(&mut first, 5, Call::Close(session)).await?,
         ask(&mut first, 6, acquire).await?,
     ];
@@ -249,7 +250,7 @@ async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<Call
     }
 }
 
-/// A client holds a lock while another one releases locks of sessions whose keys it guesses.
+/// A client holds a lock while another client releases locks of sessions whose keys it guesses.
 pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
     let attempt = async {
         let session = Client::new([clients[1].as_str()]).session(SessionOptions::default()).await?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{StressLoad, StressPhase};
 
-/// For people.
+/// Formats the report as text.
 pub(super) fn text(load: StressLoad, phases: &[StressPhase]) -> String {
     let mut text = format!(
         "{} waiters, {} locks, {} strangers of each kind; 3 nodes\n\n{:<42} {:>8} {:>7} {:>8} {:>8} {:>8} {:>8}\n",
@@ -48,7 +48,7 @@ pub(super) fn text(load: StressLoad, phases: &[StressPhase]) -> String {
     text
 }
 
-/// For programs.
+/// Formats the report as JSON.
 pub(super) fn json(load: StressLoad, phases: &[StressPhase]) -> String {
     let phase = |phase: &StressPhase| -> Value {
         json!({
@@ -65,7 +65,7 @@ pub(super) fn json(load: StressLoad, phases: &[StressPhase]) -> String {
 }
 
 impl StressPhase {
-    /// Turns are in ascending order.
+    /// Percentile of the turns, in milliseconds. The turns are in ascending order.
     fn percentile_ms(&self, percent: usize) -> f64 {
         let index = (self.turns.len() * percent / 100).min(self.turns.len().saturating_sub(1));
         self.turns.get(index).map_or(0.0, |micros| *micros as f64 / 1e3)

@@ -1,15 +1,15 @@
-//! What can be commanded by anybody.
+//! Agreements that can run under any commander.
 
 use quorate_core::ProcessId;
 use quorate_core::agreement::{Agreement, Value};
 
 use crate::Setup;
 
-/// A process that agrees with others on what one of them, the commander, says.
+/// A process that agrees with the others on the value of one of them, the commander.
 pub trait General: Agreement {
-    /// Process `id` under that commander.
+    /// Creates process `id` under that commander.
     fn with_commander(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self;
 
-    /// Once it has decided: what the commander said, or that all agree on nothing.
+    /// After the decision: the commander's value, or `None` if the generals agree on no value.
     fn agreed(&self) -> Option<Value>;
 }

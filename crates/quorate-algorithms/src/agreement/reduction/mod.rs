@@ -1,4 +1,4 @@
-//! Agreements made of agreements.
+//! Agreements composed of other agreements.
 
 mod general;
 mod per_commander;

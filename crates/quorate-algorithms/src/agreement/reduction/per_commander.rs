@@ -1,4 +1,4 @@
-//! As many agreements as there are processes, each commanded by another, side by side.
+//! One agreement per process, each commanded by a different process, in parallel.
 
 use alloc::vec::Vec;
 
@@ -8,29 +8,29 @@ use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSe
 use super::General;
 use crate::Setup;
 
-/// A process that takes part in one agreement for each process: it commands its own with what it proposes, and decides
-/// the vector of what all agreed on.
+/// A process that takes part in one agreement per process. It commands one of them with its proposal, and decides the
+/// vector of all outcomes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PerCommander<G> {
     id: ProcessId,
-    /// By commander.
+    /// The agreements, indexed by commander.
     instances: Vec<G>,
-    /// Those that have not decided.
+    /// The commanders of the agreements that have not decided here.
     undecided: ProcessSet,
 }
 
-/// A message or timer of one of them.
+/// A message or timer of one of the agreements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OfOne<M> {
-    /// Who commands it.
+    /// The commander of the agreement.
     pub commander: ProcessId,
-    /// What it is.
+    /// The message or timer itself.
     pub part: M,
 }
 
 impl<G: General> PerCommander<G> {
-    /// Process `id`.
+    /// Creates process `id` of all agreements.
     pub fn new(setup: &Setup, id: ProcessId) -> Self {
         let instances =
             ProcessId::all(setup.n).map(|commander| G::with_commander(setup, id, commander));
@@ -63,7 +63,7 @@ impl<G: General> PerCommander<G> {
         }
     }
 
-    /// One of them has something to tell; when all have decided, so have we.
+    /// Handles an output of one agreement. When all have decided, the vector is decided.
     fn on_instance_output(
         &mut self,
         commander: ProcessId,

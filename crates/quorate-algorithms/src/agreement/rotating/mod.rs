@@ -1,5 +1,5 @@
-//! The rotating coordinator of Chandra and Toueg, for values of any type: `chandra-toueg` agrees on a number with it,
-//! `total-from-consensus` on which messages are next.
+//! The rotating coordinator of Chandra and Toueg, for values of any type. `chandra-toueg` uses it to agree on a number,
+//! `total-from-consensus` to agree on the next messages.
 
 use alloc::collections::BTreeMap;
 use core::convert::Infallible;
@@ -8,22 +8,22 @@ use quorate_core::agreement::Misuse;
 use quorate_core::multicast::Body;
 use quorate_core::{Belief, Effects, Kind, Process, ProcessId, ProcessSet};
 
-/// One process of it. Its user proposes a value by naming it, and is told the decision.
+/// One process of the rotating coordinator. The command is the proposed value, and the output is the decided one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rotating<V> {
     id: ProcessId,
     n: usize,
     suspected: ProcessSet,
-    /// What it would decide, and the round in which it took that from a coordinator; 0 is its own.
+    /// The value that this process would decide, and the round in which it adopted the value; 0 for its own proposal.
     estimate: Option<Estimate<V>>,
     phase: Phase,
-    /// The round that it is in, from 1 on.
+    /// The current round, from 1 on; 0 before the first.
     round: u64,
-    /// What has been heard of this round and later ones.
+    /// The messages received for the current round and later ones.
     heard: BTreeMap<u64, Round<V>>,
 }
 
-/// A value, and the round in which it was taken over.
+/// A value, and the round in which it was adopted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate<V> {
@@ -33,26 +33,25 @@ pub struct Estimate<V> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// It has nothing to propose yet.
+    /// Has not proposed a value yet.
     Idle,
     /// Waits for the coordinator's proposal.
     AwaitsProposal,
-    /// Has answered, and waits for what comes of the round.
+    /// Has answered the proposal and waits for the outcome of the round.
     AwaitsOutcome,
     Decided,
 }
 
-/// What has been heard of a round.
+/// The messages received for a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round<V> {
-    /// As coordinator: the estimates of all.
+    /// As coordinator: the estimates received.
     estimates: BTreeMap<ProcessId, Estimate<V>>,
-    /// What the coordinator proposes.
     proposal: Option<V>,
-    /// As coordinator: who has taken it over, and who has not.
+    /// As coordinator: the processes that have adopted the proposal. The processes that have refused are in `nacks`.
     acks: ProcessSet,
     nacks: ProcessSet,
-    /// The coordinator has said that nothing comes of it.
+    /// Whether the coordinator has abandoned the round.
     over: bool,
 }
 
@@ -68,26 +67,26 @@ impl<V> Default for Round<V> {
     }
 }
 
-/// What processes say, with the round that it belongs to.
+/// The messages of the protocol, with the round that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<V> {
-    /// To the coordinator: what I would decide.
+    /// To the coordinator: the sender's estimate.
     Estimate(u64, Estimate<V>),
-    /// The coordinator: take this over.
+    /// From the coordinator: proposes a value to adopt.
     Propose(u64, V),
-    /// To the coordinator: I have.
+    /// To the coordinator: the sender has adopted the proposal.
     Ack(u64),
-    /// To the coordinator: I have not, since I suspect you.
+    /// To the coordinator: the sender suspects it and has not adopted a proposal.
     Nack(u64),
-    /// The coordinator: too few have; on to the next round.
+    /// From the coordinator: too few processes have adopted the proposal; the next round begins.
     Next(u64),
-    /// This is decided.
+    /// This value is decided. It has no round.
     Decide(V),
 }
 
 impl<V: Body> Rotating<V> {
-    /// Process `id` of n.
+    /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
             id,
@@ -113,7 +112,7 @@ impl<V: Body> Rotating<V> {
         self.heard.entry(self.round).or_default()
     }
 
-    /// Begins the next round by telling its coordinator what one would decide.
+    /// Begins the next round by sending the estimate to its coordinator.
     fn enter_next(&mut self, out: &mut Effects<Self>) {
         self.round += 1;
         self.phase = Phase::AwaitsProposal;
@@ -128,7 +127,7 @@ impl<V: Body> Rotating<V> {
         }
     }
 
-    /// Goes on as far as what has been heard lets it.
+    /// Makes all transitions that the received messages and suspicions allow.
     fn advance(&mut self, out: &mut Effects<Self>) {
         while !matches!(self.phase, Phase::Idle | Phase::Decided) {
             let coordinates = self.coordinator() == self.id;
@@ -168,7 +167,7 @@ impl<V: Body> Rotating<V> {
         }
     }
 
-    /// As coordinator: proposes the estimate that was taken over last, once a majority has told its own.
+    /// As coordinator: proposes the estimate that was adopted last, once a majority has sent estimates.
     fn propose(&mut self, out: &mut Effects<Self>) {
         let majority = self.majority();
         let round = self.current();
@@ -197,7 +196,7 @@ impl<V: Body> Rotating<V> {
         }
     }
 
-    /// Passed on before it counts, so that all who live decide if one does.
+    /// Forwards the decision before deciding, so that all live processes decide if one does.
     fn decide(&mut self, value: V, out: &mut Effects<Self>) {
         if self.phase != Phase::Decided {
             self.phase = Phase::Decided;
@@ -312,7 +311,7 @@ impl<V: Body> quorate_core::Message for Message<V> {
         }
     }
 
-    /// A liar says that its estimate is of another round, or the contrary of what it has done.
+    /// A lying process changes the round of its estimate, or sends NACK for ACK and vice versa.
     fn forged(&self, choice: u64) -> Self {
         match self.clone() {
             Self::Estimate(round, Estimate { value, .. }) => {

@@ -1,4 +1,4 @@
-//! Signatures over signatures: who passed a value on, in an order that nobody can change.
+//! Chains of signatures: they record which processes relayed a value, in a sequence that cannot be altered.
 
 use alloc::vec::Vec;
 
@@ -7,23 +7,23 @@ use quorate_core::{ProcessId, ProcessSet};
 
 use super::{PublicKeys, SecretKey, Signature};
 
-/// Who signed a value, one after the other; each signed what the one before had.
+/// The signers of a value, in sequence. Each has signed the value and all signatures before its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Chain(Vec<(ProcessId, Signature)>);
 
 impl Chain {
-    /// How many signed.
+    /// Number of signatures in the chain.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Who signed first.
+    /// The first process that signed.
     pub fn first(&self) -> Option<ProcessId> {
         self.0.first().map(|(by, _)| *by)
     }
 
-    /// Those who signed, if nobody did twice.
+    /// The set of signers. `None` if a process has signed twice.
     pub fn signers(&self) -> Option<ProcessSet> {
         let mut signers = ProcessSet::new();
         self.0.iter().all(|(by, _)| signers.insert(*by)).then_some(signers)
@@ -37,7 +37,7 @@ impl Chain {
         chain
     }
 
-    /// Whether all signatures are of those who are named, and of this value.
+    /// Whether all signatures are genuine: made by the named processes, for this value.
     pub fn verify(&self, value: Value, keys: &PublicKeys) -> bool {
         let genuine = |(place, (by, signature)): (usize, &(ProcessId, Signature))| {
             keys.verify(*by, &self.text(value, place), signature)
@@ -45,7 +45,7 @@ impl Chain {
         self.0.iter().enumerate().all(genuine)
     }
 
-    /// What the signature at this place signs.
+    /// The text that is signed by the signature at this position.
     fn text(&self, value: Value, place: usize) -> Vec<u8> {
         let mut text = Vec::from(*b"quorate order");
         text.extend(value.0.to_le_bytes());
@@ -69,7 +69,7 @@ mod tests {
         let relayed = order.signed(Value(1), p1, &SecretKey::simulated(p1));
         assert!(order.verify(Value(1), &keys) && relayed.verify(Value(1), &keys));
         assert!(!order.verify(Value(0), &keys) && !relayed.verify(Value(0), &keys));
-        // Nobody can sign for another, take a signature out, or put them in another order.
+        // A process cannot sign for another, remove a signature, or reorder signatures.
         assert!(
             !Chain::default()
                 .signed(Value(0), p0, &SecretKey::simulated(p1))

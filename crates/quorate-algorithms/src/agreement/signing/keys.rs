@@ -1,6 +1,7 @@
-//! Keys: each process has one that it alone knows, and all know what belongs to it in public.
+//! Keys: each process has a secret key, and all processes know all public keys.
 //!
-//! In a simulation keys follow from the numbers of the processes, so that a run replays; no process uses any but its own.
+//! In a simulation, keys are derived from the process numbers, so that a run can be replayed. No process uses a key
+//! other than its own.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,21 +10,21 @@ use core::fmt;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use quorate_core::ProcessId;
 
-/// What a process signs with.
+/// The key with which a process signs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SecretKey([u8; 32]);
 
-/// What everybody needs to check signatures, by process.
+/// The keys with which signatures are verified, indexed by process.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct PublicKeys(Arc<[VerifyingKey]>);
 
-/// A signature.
+/// An Ed25519 signature of 64 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(into = "([u8; 32], [u8; 32])", from = "([u8; 32], [u8; 32])"))]
 pub struct Signature([u8; 64]);
 
-/// On a wire a signature is its two halves: `serde` knows no arrays of this length.
+/// A signature is serialised as two halves, because `serde` does not support arrays of 64 bytes.
 #[cfg(feature = "serde")]
 impl From<Signature> for ([u8; 32], [u8; 32]) {
     fn from(Signature(bytes): Signature) -> Self {
@@ -52,14 +53,14 @@ impl SecretKey {
         Self(seed)
     }
 
-    /// Signs.
+    /// Signs a text with this key.
     pub fn sign(&self, text: &[u8]) -> Signature {
         Signature(SigningKey::from_bytes(&self.0).sign(text).to_bytes())
     }
 }
 
 impl PublicKeys {
-    /// Those of n processes in a simulation.
+    /// The public keys of `n` processes in a simulation.
     pub fn simulated(n: usize) -> Self {
         let public = |process| {
             let SecretKey(seed) = SecretKey::simulated(process);
@@ -68,7 +69,7 @@ impl PublicKeys {
         Self(ProcessId::all(n).map(public).collect::<Vec<_>>().into())
     }
 
-    /// Whether this is the process's signature of the text.
+    /// Whether `signature` is the process's signature of the text.
     pub fn verify(&self, by: ProcessId, text: &[u8], signature: &Signature) -> bool {
         let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
         self.0.get(by.index()).is_some_and(|key| key.verify_strict(text, &signature).is_ok())
@@ -82,7 +83,7 @@ impl core::hash::Hash for PublicKeys {
 }
 
 impl Signature {
-    /// Its bytes.
+    /// The 64 bytes of the encoded signature.
     pub const fn bytes(&self) -> &[u8; 64] {
         &self.0
     }
@@ -100,7 +101,7 @@ impl fmt::Debug for PublicKeys {
     }
 }
 
-/// Its first bytes are enough to tell it from others.
+/// Shows only the first four bytes, which is enough to distinguish signatures.
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0[..4].iter().try_for_each(|byte| write!(f, "{byte:02x}"))

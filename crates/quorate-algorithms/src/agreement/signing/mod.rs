@@ -1,4 +1,4 @@
-//! Signatures that nobody else can make: ed25519.
+//! Digital signatures with Ed25519.
 
 mod chain;
 mod keys;

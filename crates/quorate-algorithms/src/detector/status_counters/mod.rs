@@ -1,59 +1,59 @@
-//! What is known of crashes and recoveries, where it goes from mouth to mouth.
+//! Knowledge of crashes and recoveries, for detectors that spread it by gossip.
 //!
-//! Each process has a counter of its crashes and recoveries, odd while it is down. A higher counter is newer, whoever
-//! tells it, so that news may arrive in any order and more than once.
+//! Each process has a counter of its crashes and recoveries, which is odd while the process is down. A higher counter
+//! is newer, whichever process reports it. So updates are idempotent and may arrive in any order.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use quorate_core::{Belief, ProcessId, ProcessSet};
 
-/// No process crashes so often; only a liar says so.
+/// Limit of a counter. No process crashes this often, so only a lying process sends a counter that reaches it.
 const COUNTER_MAX: u32 = u32::MAX / 2;
 
-/// What one process knows of all of them.
+/// The counters of all processes, as known by one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StatusCounters {
-    /// How often each process has crashed or come back.
+    /// Number of crashes and recoveries of each process. Processes without an entry have never crashed.
     counters: BTreeMap<ProcessId, u32>,
     crashed: ProcessSet,
 }
 
-/// What a piece of news is to the one who hears it.
+/// The result of merging a received counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CounterUpdate {
-    /// Nobody can have said it.
+    /// The counter cannot be genuine: the process does not exist, or the counter is too high.
     Impossible,
-    /// It was known.
+    /// The counter was known, or is older than the known one.
     Old,
-    /// It was not known that something had changed; and perhaps this changes a belief.
+    /// The counter is new. The belief is present if it has changed.
     New(Option<Belief>),
-    /// Others say that the hearer has crashed, which it contradicts.
+    /// The sender believes that this process has crashed. This process has raised its own counter to contradict.
     Contradicted,
 }
 
 impl StatusCounters {
-    /// Those who are down, as far as is known here.
+    /// The processes that are down, as far as known.
     pub(super) fn crashed(&self) -> &ProcessSet {
         &self.crashed
     }
 
-    /// How often the process has crashed or come back.
+    /// Number of crashes and recoveries of a process.
     pub(super) fn of(&self, process: ProcessId) -> u32 {
         self.counters.get(&process).copied().unwrap_or(0)
     }
 
-    /// Everything that ever changed.
+    /// The counters of all processes that have ever changed.
     pub(super) fn all(&self) -> Vec<(ProcessId, u32)> {
         self.counters.iter().map(|(about, counter)| (*about, *counter)).collect()
     }
 
-    /// One who was up is seen to be down, or the other way round: what is to be believed now.
+    /// Records that a process was observed to crash or to recover. Returns the changed belief.
     pub(super) fn toggle(&mut self, process: ProcessId) -> Option<Belief> {
         self.set(process, self.of(process) + 1)
     }
 
-    /// Process `me` of n hears somebody's counter.
+    /// Merges a counter that process `me` of `n` has received.
     pub(super) fn update(
         &mut self,
         n: usize,
@@ -68,7 +68,7 @@ impl StatusCounters {
         } else if about != me {
             CounterUpdate::New(self.set(about, counter))
         } else {
-            // Whoever hears this is alive, whatever others say: an even number contradicts them.
+            // This process is alive, whatever the others believe. An even counter contradicts them.
             self.counters.insert(me, counter + counter % 2);
             if counter % 2 == 1 { CounterUpdate::Contradicted } else { CounterUpdate::New(None) }
         }

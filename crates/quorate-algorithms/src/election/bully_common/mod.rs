@@ -1,25 +1,25 @@
-//! The contest of the bully algorithms: ask, and lead if nobody greater answers. Whom to ask and whom to tell is what
-//! makes them differ.
+//! The contest shared by the bully algorithms: ask, and lead if no greater process answers. The algorithms differ in
+//! the processes that they ask and notify.
 //!
 //! ```text
 //!            begins                 its rank's delay is over
-//!   Idle ------------> Delaying -----------------------------> Asking ---- nobody answers in time ----> leads
+//!   Idle ------------> Delaying -----------------------------> Asking ---- no answer in time ----> leads
 //!    ^                    ^                                       |
 //!    |                    |  no COORDINATOR in time               | ANSWER
 //!    |                    +------------------------------- Expecting
 //!    +------------------------ COORDINATOR, in any phase
 //! ```
 //!
-//! A message takes the bound at most. Who is asked answers at once, so an answer is here after two bounds. Who has
-//! answered stands itself, and so does everybody above: the greatest of them hears nothing for two bounds more and tells
-//! everybody, so that its word is here four bounds after the question.
+//! A message takes at most the bound. A process answers ELECTION immediately, so the answer arrives within two bounds.
+//! A process that has answered stands itself, and so does every process above it. The greatest of them receives no
+//! answer for two more bounds and then notifies all, so COORDINATOR arrives within four bounds after the question.
 //!
-//! Who asks before it has heard of the new leader may be heard by others after they have. A process that has known its
-//! leader for less than two bounds therefore answers and leaves it at that: who asked will hear of the same leader, or ask
-//! again. If each such question began an election, as the words of the textbook have it, then with delays that vary 64
-//! processes that begin at once would send millions of messages, and not a few thousand.
+//! An ELECTION that was sent before its sender learned the new leader may arrive at processes that have learned it already.
+//! A process that has known its leader for less than two bounds therefore answers and does nothing else: the sender will
+//! learn the same leader, or ask again. If each such ELECTION began an election, as the textbook literally says, then with
+//! varying delays 64 processes that begin at the same time would send millions of messages instead of a few thousand.
 //!
-//! The question of a greater one is as good as an answer.
+//! An ELECTION from a greater process counts as an ANSWER.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -30,29 +30,29 @@ use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSe
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, OwnIdentifier};
 use crate::Setup;
 
-/// Whom a bully asks and whom it tells.
+/// The processes that a bully asks, and the ones that it notifies.
 pub trait BullyPeers: Clone + Eq + Hash + Debug + Send + Sync {
-    /// Those of process `id`.
+    /// The selection for process `id`.
     fn new(n: usize, id: ProcessId, candidates: &Candidates) -> Self;
 
-    /// Who may be greater.
+    /// Processes that may have a greater identifier. They are asked.
     fn challenged(&self) -> &ProcessSet;
 
-    /// Who has to know of a new leader.
+    /// Processes that must learn of a new leader.
     fn notified(&self) -> &ProcessSet;
 
-    /// Whether identifiers are known beforehand, and so cannot change.
+    /// Whether identifiers are known in advance, and so cannot change.
     const KNOWN: bool;
 }
 
-/// A process that stands for leader whenever there might be none.
+/// A process that stands for leader whenever there may be none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BullyElection<A> {
     peers: A,
     own_identifier: OwnIdentifier,
     phase: Phase,
     leader: Option<Identifier>,
-    /// When it came to know its leader.
+    /// When this process learned its leader.
     decided_at: Time,
     crashed: ProcessSet,
     timeouts: BullyTimeouts,
@@ -60,57 +60,57 @@ pub struct BullyElection<A> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// It takes part in no election.
+    /// Takes part in no election.
     Idle,
-    /// It leaves the greater ones time to begin.
+    /// Gives greater processes time to begin first.
     Delaying,
-    /// It has asked whether anybody is greater.
+    /// Has sent ELECTION and waits for answers.
     Asking,
-    /// Somebody is, and should say who leads.
+    /// Has received an ANSWER from a greater process and waits for COORDINATOR.
     Expecting,
 }
 
-/// How long a process waits, and for what.
+/// The waiting times of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BullyTimeouts {
-    /// Before it asks: the more, the more are greater.
+    /// Delay before asking, proportional to the number of greater processes.
     delay: Span,
     answer: Span,
     coordinator: Span,
 }
 
-/// What processes say.
+/// The messages of the bully algorithms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BullyMessage {
-    /// I stand with this; is anybody greater?
+    /// The sender stands with this identifier and asks for greater ones.
     Election(Identifier),
-    /// I am.
+    /// The sender has a greater identifier.
     Answer,
-    /// I lead.
+    /// The sender is the leader, with this identifier.
     Coordinator(Identifier),
 }
 
-/// What a process waits for.
+/// The timers of the bully algorithms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// Its turn to ask.
+    /// The delay by rank is over.
     Delay,
-    /// Answers.
+    /// No answer has arrived in time.
     Answer,
-    /// Word of who leads.
+    /// No COORDINATOR has arrived in time.
     Coordinator,
 }
 
 impl<A: BullyPeers> BullyElection<A> {
-    /// Process `id` in such a world.
+    /// Creates process `id`, with timeouts derived from the setup.
     pub(super) fn new(setup: &Setup, id: ProcessId) -> Self {
         let rank = setup.candidates.above(id).len() as u64;
         let delay = setup.rank_delay.0.saturating_mul(rank);
         let bounds = |many: u64| setup.delay_bounds.bound.0.saturating_mul(many);
-        // What arrives just in time is handled before time is up.
+        // One tick more than two bounds: an answer that takes the whole bound is handled before the timeout.
         let answer = Span(bounds(2).saturating_add(1));
-        // Those above delay as well, each less than this one.
+        // Processes above wait for their rank as well, but each of them less than this one.
         let coordinator = Span(bounds(4).saturating_add(1).saturating_add(delay));
         Self {
             peers: A::new(setup.n, id, &setup.candidates),
@@ -123,7 +123,7 @@ impl<A: BullyPeers> BullyElection<A> {
         }
     }
 
-    /// Takes part in an election, from the beginning or anew.
+    /// Takes part in an election, for the first time or again.
     fn begin(&mut self, out: &mut Effects<Self>) {
         if self.phase == Phase::Idle {
             out.output(Output::Undecided);
@@ -154,7 +154,7 @@ impl<A: BullyPeers> BullyElection<A> {
         }
     }
 
-    /// The election is over.
+    /// Ends the election with this leader.
     fn end(&mut self, leader: Identifier, out: &mut Effects<Self>) {
         self.phase = Phase::Idle;
         self.own_identifier.unfreeze();
@@ -177,7 +177,7 @@ impl<A: BullyPeers> BullyElection<A> {
         }
     }
 
-    /// Somebody is greater, and stands.
+    /// Handles evidence that a greater process is up and takes part.
     fn on_answer(&mut self, out: &mut Effects<Self>) {
         match self.phase {
             Phase::Asking | Phase::Delaying => {
@@ -193,7 +193,7 @@ impl<A: BullyPeers> BullyElection<A> {
     }
 
     fn on_coordinator(&mut self, leader: Identifier, out: &mut Effects<Self>) {
-        // Nobody gives way to a smaller one: that will hear of it.
+        // A process does not give way to a smaller one. Its own election will inform the smaller one.
         if leader < self.own_identifier.identifier() {
             out.ignored("a smaller one that says it leads");
             return if self.phase == Phase::Idle {
@@ -201,7 +201,7 @@ impl<A: BullyPeers> BullyElection<A> {
             };
         }
         self.end(leader, out);
-        // The news of its crash was quicker.
+        // The detector reported the leader's crash before COORDINATOR arrived.
         if self.crashed.contains(leader.process) {
             self.begin(out);
         }
@@ -260,7 +260,7 @@ impl<A: BullyPeers> Process for BullyElection<A> {
         visit(&mut self.decided_at.0);
     }
 
-    /// One who is back stands again, whoever leads: hence the name.
+    /// A recovered process stands again, whichever process leads. The name of the algorithm comes from this.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.phase = Phase::Idle;
         self.own_identifier.unfreeze();
@@ -269,7 +269,7 @@ impl<A: BullyPeers> Process for BullyElection<A> {
     }
 }
 
-/// The longest that a process waits for those above it before it asks, in message delays.
+/// The longest delay by rank of any process, in message delays, rounded up.
 pub(super) fn ranks(setup: &Setup) -> u64 {
     let longest = setup.rank_delay.0.saturating_mul(setup.n as u64 - 1);
     longest.div_ceil(setup.delay_bounds.delay.0.max(1))

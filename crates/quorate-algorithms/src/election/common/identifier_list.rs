@@ -1,5 +1,6 @@
-//! The list of identifiers that grows as it goes round. What one process adds stands on what the others have added
-//! before, and is not copied: a process keeps what it has passed on without keeping it n times over.
+//! The list of identifiers that grows as it travels round the ring. It is a persistent linked list: each process
+//! prepends its identifier and shares the rest without copying. So a process can keep the lists that it has passed
+//! on without n copies.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,7 +10,7 @@ use core::hash::{Hash, Hasher};
 use quorate_core::ProcessId;
 use quorate_core::election::Identifier;
 
-/// A list of identifiers, the last one first.
+/// A list of identifiers, the last added first.
 #[derive(Clone, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(into = "Vec<Identifier>", from = "Vec<Identifier>"))]
@@ -24,7 +25,7 @@ struct ListNode {
 }
 
 impl IdentifierList {
-    /// The same with one more.
+    /// The same list with one more identifier.
     pub(in crate::election) fn with(&self, identifier: Identifier) -> Self {
         let entry = ListNode { identifier, before: self.last.clone() };
         Self { last: Some(Arc::new(entry)), len: self.len + 1 }
@@ -48,7 +49,7 @@ impl IdentifierList {
     }
 }
 
-/// On a wire a roll is a list, the last one first.
+/// The serialised form is a plain list, the last added first.
 impl From<IdentifierList> for Vec<Identifier> {
     fn from(list: IdentifierList) -> Self {
         list.iter().collect()
@@ -61,7 +62,7 @@ impl From<Vec<Identifier>> for IdentifierList {
     }
 }
 
-/// One entry after the other: a long list would not fit on the stack.
+/// Drops node by node. The automatic recursive drop would overflow the stack with a long list.
 impl Drop for IdentifierList {
     fn drop(&mut self) {
         let mut next = self.last.take();
@@ -86,7 +87,7 @@ impl Hash for IdentifierList {
     }
 }
 
-/// `[6 (p6), 5 (p5)]`.
+/// Example: `[6 (p6), 5 (p5)]`.
 impl fmt::Debug for IdentifierList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();

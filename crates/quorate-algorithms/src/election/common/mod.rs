@@ -1,4 +1,4 @@
-//! What elections have in common: with what a process stands, in which of several elections, and beside whom on a ring.
+//! Parts shared by the elections: identifiers, numbered elections, and positions on a ring.
 
 mod identifier_list;
 mod own_identifier;
@@ -10,9 +10,9 @@ pub(super) use own_identifier::OwnIdentifier;
 pub(super) use participation::Participation;
 pub(super) use ring::{Direction, Ring};
 
-/// What a kind of message takes on a wire.
+/// Encoded size of the message kind.
 pub(super) const KIND_BYTES: u64 = 1;
-/// What a number, a process or a time takes.
+/// Encoded size of a number, a process or a time.
 pub(super) const NUMBER_BYTES: u64 = 8;
-/// What an identifier takes: its value and its process.
+/// Encoded size of an identifier: its value and its process.
 pub(super) const IDENTIFIER_BYTES: u64 = 2 * NUMBER_BYTES;

@@ -1,8 +1,8 @@
-//! With what a process stands for election.
+//! The identifier with which a process stands for election.
 
 use quorate_core::election::Identifier;
 
-/// An identifier that may change, and the one that is kept while an election is under way.
+/// An identifier that may change, and the value that is kept while an election is in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::election) struct OwnIdentifier {
     current: Identifier,
@@ -14,23 +14,23 @@ impl OwnIdentifier {
         Self { current: identifier, frozen: None }
     }
 
-    /// The identifier is another one, from the next election on.
+    /// Changes the identifier, effective from the next election on.
     pub(in crate::election) fn identify(&mut self, value: u64) {
         self.current.value = value;
     }
 
-    /// An election begins: whatever the identifier is now, it is kept.
+    /// Keeps the current identifier for the election that begins, and returns it.
     pub(in crate::election) fn freeze(&mut self) -> Identifier {
         self.frozen = Some(self.current);
         self.current
     }
 
-    /// The election is over.
+    /// Releases the kept identifier when the election is over.
     pub(in crate::election) fn unfreeze(&mut self) {
         self.frozen = None;
     }
 
-    /// With what it stands in the election under way, or would in one that began now.
+    /// The identifier in the election in progress, or else the current one.
     pub(in crate::election) fn identifier(&self) -> Identifier {
         self.frozen.unwrap_or(self.current)
     }

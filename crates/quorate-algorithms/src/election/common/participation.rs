@@ -1,19 +1,19 @@
-//! The part that a process takes in one election after the other.
+//! Participation of a process in a sequence of elections.
 //!
-//! Elections are numbered: who begins one gives it the number after the last that it has heard of. A message of an
-//! election that is over is recognised, however late it comes, and one of the next may overtake the end of this one.
+//! Elections are numbered: a new election has the number after the last election known to its starter. So a late message of
+//! a finished election is recognised, and a message of the next election may overtake the end of the current one.
 
 use quorate_core::election::Identifier;
 
 use super::OwnIdentifier;
 
-/// Which election a process takes part in, and with what.
+/// The election that a process takes part in, and its identifier there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::election) struct Participation {
     own_identifier: OwnIdentifier,
-    /// The last election that it has joined.
+    /// The last election that this process has joined.
     joined: u64,
-    /// The last election of which it has heard the outcome.
+    /// The last election whose outcome is known.
     decided: u64,
 }
 
@@ -26,12 +26,12 @@ impl Participation {
         self.own_identifier.identify(value);
     }
 
-    /// Whether an election is under way for this process.
+    /// Whether this process takes part in an election that is not over.
     pub(in crate::election) fn is_under_way(&self) -> bool {
         self.joined > self.decided
     }
 
-    /// The election under way, or the last one.
+    /// The number of the election in progress, or of the last one.
     pub(in crate::election) fn number(&self) -> u64 {
         self.joined
     }
@@ -41,35 +41,36 @@ impl Participation {
         self.joined.saturating_add(1)
     }
 
-    /// Whether that election is over, for this process or because there is a later one.
+    /// Whether that election is over, either because its outcome is known or because this process has joined a later one.
     pub(in crate::election) fn is_over(&self, number: u64) -> bool {
         number <= self.decided || number < self.joined
     }
 
-    /// Whether it has not joined that election, which is later than any other that it has heard of.
+    /// Whether that election is later than every election that this process has joined.
     pub(in crate::election) fn is_new(&self, number: u64) -> bool {
         number > self.joined
     }
 
-    /// Joins that election with what it stands for now.
+    /// Joins that election with the current identifier.
     pub(in crate::election) fn join(&mut self, number: u64) -> Identifier {
         self.joined = number;
         self.own_identifier.freeze()
     }
 
-    /// With what it stands.
+    /// The identifier in the election in progress, or else the current one.
     pub(in crate::election) fn identifier(&self) -> Identifier {
         self.own_identifier.identifier()
     }
 
-    /// The outcome of that election has come; tells whether nobody has told it before.
+    /// Records that the outcome of that election is known. Returns whether it was new.
     pub(in crate::election) fn note_outcome(&mut self, number: u64) -> bool {
         let news = number > self.decided;
         self.decided = self.decided.max(number);
         news
     }
 
-    /// Whether the outcome of that election, which has come, is for this process: it takes part in no later one.
+    /// Applies a recorded outcome. Returns false if this process takes part in a later election, whose
+    /// outcome will replace it.
     pub(in crate::election) fn adopt_outcome(&mut self, number: u64) -> bool {
         if self.joined > number {
             return false;

@@ -1,21 +1,21 @@
-//! A process's place on the ring, which is the order of the processes.
+//! The position of a process on the ring, which is in the order of the process numbers.
 
 use quorate_core::ProcessId;
 
-/// A place on a ring of n processes.
+/// A position on a ring of `n` processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::election) struct Ring {
     pub(in crate::election) id: ProcessId,
     pub(in crate::election) n: usize,
 }
 
-/// A way round the ring.
+/// A direction round the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(in crate::election) enum Direction {
     /// From each process to the one with the next number.
     Onwards,
-    /// The other way.
+    /// From each process to the one with the previous number.
     Backwards,
 }
 

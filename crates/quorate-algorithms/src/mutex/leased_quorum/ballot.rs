@@ -1,4 +1,4 @@
-//! A voter's part in one lock: its vote and its queue.
+//! The state of one lock at a voter: its vote and its queue.
 
 use alloc::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::id::{Claim, RequestId};
 /// Position in the queue: older stamps first, ties by request.
 pub(super) type Key = (u64, RequestId);
 
-/// Stamps begin here. Smaller ones are those of requests that come before others by their rank.
+/// The smallest stamp of a request that waits. Smaller stamps represent higher ranks.
 pub(super) const STAMPS_FROM: u64 = 2;
 
-/// One lock as one voter sees it.
+/// The state of one lock at one voter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ballot {
     /// The greatest number that the voter has given or confirmed for this lock.
@@ -21,11 +21,11 @@ pub struct Ballot {
     pub(super) queue: BTreeMap<Key, Waiter>,
 }
 
-/// A vote that is given.
+/// A vote that was given to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GrantedVote {
-    /// The claim that has it.
+    /// The claim that has the vote.
     pub claim: Claim,
     /// The request's stamp at this voter.
     pub stamp: u64,
@@ -33,15 +33,15 @@ pub struct GrantedVote {
     pub number: u64,
     /// The client incarnation whose beats are echoed to the claim's candidate.
     pub beats: u64,
-    /// Attempt and token with which the client may have been told that it is inside.
+    /// Attempt and token of the record: the client may have learned that it is inside with this token.
     pub entered: Option<(u64, u64)>,
-    /// The first of these tokens.
+    /// The first token on record.
     pub first: Option<u64>,
-    /// After a force release: renewed no longer, and freed at this time by the voter's clock.
+    /// After a force release: the vote is no longer renewed and is freed at this time of the voter's clock.
     pub frozen: Option<Time>,
 }
 
-/// A claim that waits.
+/// A claim that waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiter {
     pub(super) claim: Claim,
@@ -50,7 +50,7 @@ pub(super) struct Waiter {
 }
 
 impl Ballot {
-    /// A lock that was not used for a while, or never.
+    /// Creates the ballot of a lock that was never used, or not for a while.
     pub(super) fn new(last: u64) -> Self {
         Self { last, vote: None, queue: BTreeMap::new() }
     }
@@ -79,8 +79,7 @@ impl Ballot {
         self.vote.as_mut().filter(|vote| vote.claim.request == request)
     }
 
-    /// The vote that an older waiter should have, if there is one. A frozen vote is not asked for: its client has been told
-    /// to stop.
+    /// The vote to ask back for an older waiter, if any. A frozen vote is not asked back: its client was notified to stop.
     pub(super) fn asks_back(&self) -> Option<GrantedVote> {
         let (first, _) = self.queue.first_key_value()?;
         self.vote.filter(|vote| vote.frozen.is_none() && *first < (vote.stamp, vote.claim.request))

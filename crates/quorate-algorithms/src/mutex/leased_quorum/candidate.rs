@@ -1,7 +1,7 @@
-//! The candidate: collects votes for one session, inside the client or inside a node on behalf of a client elsewhere.
+//! The candidate: collects votes for one session, inside the client or inside a node on behalf of a remote client.
 //!
-//! A candidate is soft state. It knows no clock: what a vote is good for is expressed by the newest beat that its voter has
-//! echoed, and only the client knows when it sent that beat.
+//! A candidate is soft state. It has no clock: the validity of a vote is expressed by the newest beat that its voter
+//! has echoed, and only the client knows when it sent that beat.
 
 mod pursuit;
 mod tokens;
@@ -28,8 +28,8 @@ pub struct Candidate<K: Name> {
     session: Presented,
     /// Requests of the client's incarnation up to this number that are not pursued have ended.
     issued: u64,
-    /// Whether a token is recorded at a quorum before the client hears of it, for clients that cannot tell the token to
-    /// another candidate.
+    /// Whether a token is recorded at a quorum before it is reported to the client. This is for clients that cannot
+    /// pass the token on to another candidate.
     records_entries: bool,
     views: Vec<View<K>>,
     pursuits: BTreeMap<RequestId, Pursuit<K>>,
@@ -38,18 +38,18 @@ pub struct Candidate<K: Name> {
 /// An effect of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateEffect<K> {
-    /// Sends to a voter.
+    /// Sends a message to a voter.
     Send(ProcessId, ToVoter<K>),
-    /// Tells the client how a request stands.
+    /// Reports the status of a request to the client.
     Report(Report),
-    /// A voter applies another time-to-live to this session.
+    /// Reports that a voter applies another time-to-live to this session.
     Refused(Span),
 }
 
-/// Buffer of effects.
+/// Buffer of candidate effects.
 pub type CandidateEffects<K> = Vec<CandidateEffect<K>>;
 
-/// A vote as it arrives.
+/// The contents of an arriving vote.
 struct ArrivedVote {
     claim: Claim,
     vote: VoteId,
@@ -62,7 +62,7 @@ struct ArrivedVote {
 }
 
 impl<K: Name> Candidate<K> {
-    /// A candidate for a session whose client begins with this beat.
+    /// Creates a candidate for a session whose client begins with this beat.
     pub fn new(id: CandidateId, electorate: Electorate, session: Presented) -> Self {
         let views = alloc::vec![View::default(); electorate.len()];
         let (issued, records_entries) = (0, false);
@@ -76,17 +76,17 @@ impl<K: Name> Candidate<K> {
         self
     }
 
-    /// The session.
+    /// The session of the candidate.
     pub fn session(&self) -> Presented {
         self.session
     }
 
-    /// The greatest clock that a voter has told.
+    /// The greatest clock received from a voter.
     pub fn clock(&self) -> u64 {
         self.views.iter().map(|view| view.clock).max().unwrap_or(0)
     }
 
-    /// The newest beat that a quorum has echoed: for how long the session itself is known to live.
+    /// The newest beat that a quorum has echoed. It determines how long the session itself is known to live.
     pub fn echoed(&self) -> Option<Beat> {
         let echoed =
             |(index, view): (usize, &View<K>)| Some((view.beat?, ProcessId::from_index(index)));
@@ -95,12 +95,12 @@ impl<K: Name> Candidate<K> {
         Some(Beat { number, ..self.session.beat })
     }
 
-    /// How every request stands.
+    /// The status of every request.
     pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
         self.pursuits.keys().filter_map(|request| self.report(*request))
     }
 
-    /// The lists that voters have sent, for finding requests that another candidate pursued.
+    /// The lists that voters have sent, for finding requests that another candidate has pursued.
     pub fn listed(&self) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
         let views = self.views.iter().enumerate();
         views.flat_map(|(index, view)| {
@@ -113,7 +113,7 @@ impl<K: Name> Candidate<K> {
         self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
     }
 
-    /// Shows the number of every beat that the candidate remembers, where beats are numbered by the clock.
+    /// Visits the number of every beat that the candidate remembers, for explorers that number beats by the clock.
     pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
         show(&mut self.session.beat.number);
         self.views.iter_mut().filter_map(|view| view.beat.as_mut()).for_each(&mut *show);
@@ -129,15 +129,15 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// The client has begun a beat that the next requests carry to the voters that they ask.
+    /// Records that the client has begun a beat. The next requests carry it to the voters that they ask.
     pub fn note_beat(&mut self, number: u64, issued: u64) {
         self.session.beat.number = self.session.beat.number.max(number);
         self.issued = self.issued.max(issued);
     }
 
-    /// Repeats the present beat, so that every voter learns the stamps of all requests: voters that are asked only later know
-    /// their places then. That matters most to a client that is inside: with a young stamp it would wait for a spare vote
-    /// behind clients that wait for it.
+    /// Repeats the present beat, so that every voter learns the stamps of all requests. Voters that are asked only
+    /// later then know their positions. This matters most to a client that is inside: with a young stamp it would wait
+    /// for a spare vote behind clients that wait for it.
     pub fn announce(&self, out: &mut CandidateEffects<K>) {
         out.extend(ProcessId::all(self.views.len()).map(|voter| self.beat_to(voter)));
     }
@@ -154,7 +154,7 @@ impl<K: Name> Candidate<K> {
         CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting })
     }
 
-    /// The client has begun a beat: tells all voters, and repeats what may have been lost.
+    /// Begins a beat of the client: sends it to all voters, and repeats messages that may have been lost.
     pub fn begin_beat(&mut self, number: u64, issued: u64, out: &mut CandidateEffects<K>) {
         self.note_beat(number, issued);
         self.announce(out);
@@ -165,7 +165,8 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Asks every voter for this request: the preferred ones have had time enough, or the client has been inside for long.
+    /// Asks every voter for this request, because the preferred voters had enough time or the client has been
+    /// inside for more than a beat interval.
     pub fn widen(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         if let Some(pursuit) = self.pursuits.get_mut(&request) {
             // A lock that is held for less than a beat interval needs no spare votes.
@@ -174,11 +175,11 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Pursues a request, or goes on with a greater attempt, or learns that the client is inside.
+    /// Starts a request, continues it with a greater attempt, or learns that the client is inside.
     pub fn pursue(&mut self, wanted: Wanted<K>, out: &mut CandidateEffects<K>) {
         let Wanted { lock, request, attempt, stamp, inside, ended } = wanted;
-        // A new request is younger than everything that its session was told; without a clock, voters stamp it. Where other
-        // candidates may have asked for it before, voters know its stamp.
+        // A new request is younger than every clock that its session has received. Without a clock, voters stamp it. If
+        // other candidates may have requested it before, voters know its stamp.
         let stamp = match (stamp, self.clock()) {
             (0, clock) if clock > 0 && !self.records_entries => clock + 1,
             _ => stamp,
@@ -203,7 +204,7 @@ impl<K: Name> Candidate<K> {
         self.advance(request, out);
     }
 
-    /// The client has stopped, or no longer wants the lock. Only the client begins this.
+    /// Ends a request, because the client has stopped or no longer wants the lock. Only the client initiates this.
     pub fn release(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.remove(&request) else { return };
         self.issued = self.issued.max(request.number);
@@ -218,8 +219,9 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Gives up an attempt of which the client was told nothing. That is not possible any more once a token may be recorded,
-    /// because other candidates tell the client what they find on record; unless the client asks none of them (`untold`).
+    /// Withdraws an attempt about which nothing was reported to the client. Returns `false` if that is not possible any
+    /// more: once a token may be recorded, other candidates report it to the client. With `untold` the client uses no
+    /// other candidate, and only a token of an earlier attempt prevents the withdrawal.
     pub fn withdraw(
         &mut self,
         request: RequestId,
@@ -240,17 +242,17 @@ impl<K: Name> Candidate<K> {
         true
     }
 
-    /// Pursues a request no longer, and leaves its votes to other candidates of the session.
+    /// Stops pursuing a request, and leaves its votes to other candidates of the session.
     pub fn forget(&mut self, request: RequestId) {
         self.pursuits.remove(&request);
     }
 
-    /// The last attempt of a request that has ended, as voters have told, and whether by force.
+    /// The last attempt of a request that has ended according to the voters, and whether it was ended by force.
     pub fn ended(&self, request: RequestId) -> Option<(u64, bool)> {
         self.pursuits.get(&request).map(|pursuit| (pursuit.ended, pursuit.forced))
     }
 
-    /// The client ends its session.
+    /// Ends the session on behalf of the client.
     pub fn end(&mut self, out: &mut CandidateEffects<K>) {
         self.pursuits.clear();
         for voter in ProcessId::all(self.electorate.len()) {
@@ -259,7 +261,7 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// A voter cannot be reached, or leaves: others are asked at once. Its votes still count.
+    /// Handles a voter that is unreachable or leaves: other voters are asked immediately. Its votes still count.
     pub fn avoid(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         let Some(view) = self.views.get_mut(voter.index()).filter(|view| !view.avoided) else {
             return;
@@ -269,7 +271,7 @@ impl<K: Name> Candidate<K> {
         requests.into_iter().for_each(|request| self.ask(request, out));
     }
 
-    /// A voter can be reached again: it hears the present beat and what is asked of it.
+    /// Handles a voter that is reachable again: sends it the present beat and the outstanding requests.
     pub fn resume(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         let Some(view) = self.views.get_mut(voter.index()) else { return };
         view.avoided = false;
@@ -281,7 +283,7 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Handles a voter's message.
+    /// Handles a message of a voter.
     pub fn on_message(
         &mut self,
         voter: ProcessId,
@@ -381,7 +383,7 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// A voter tells the last attempt that the client has ended. Votes with a record of an earlier turn are asked for anew.
+    /// Handles the last attempt that the client has ended. Votes with a record of an earlier turn are requested again.
     fn end_earlier(&mut self, claim: Claim, ended: u64, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuit(claim) else { return };
         if pursuit.end_earlier(ended) {
@@ -394,7 +396,7 @@ impl<K: Name> Candidate<K> {
         avoided.map(|(index, _)| ProcessId::from_index(index)).collect()
     }
 
-    /// Asks the voters that it should ask and has not asked yet.
+    /// Asks the voters that should be asked and were not asked yet.
     fn ask(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let avoided = self.avoided();
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
@@ -411,7 +413,7 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Repeats requests that no vote has answered, and confirmations that have not come.
+    /// Repeats requests that no vote has answered, and confirmations that are missing.
     fn repeat(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.raising = None;
@@ -428,8 +430,8 @@ impl<K: Name> Candidate<K> {
         self.advance(request, out);
     }
 
-    /// A voter has told the request's stamp. The greatest one is adopted; where the request has to wait, every voter that was
-    /// asked learns it, so that all queues agree. Where it need not wait, the next beat is early enough.
+    /// Adopts the request's stamp at a voter if it is the greatest. If the request has to wait, every voter that was
+    /// asked learns it, so that all queues agree. If it need not wait, the next beat is early enough.
     fn adopt_stamp(
         &mut self,
         voter: ProcessId,
@@ -455,7 +457,8 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// A voter names an epoch of the session; tells whether it is the present one. A new epoch ends all votes of earlier ones.
+    /// Handles the epoch of the session at a voter. Returns `true` if it is the present one. A new epoch
+    /// ends all earlier votes.
     fn enter_epoch(&mut self, voter: ProcessId, epoch: Epoch) -> bool {
         let view = &mut self.views[voter.index()];
         if view.epoch.is_some_and(|known| known > epoch) {
@@ -481,7 +484,7 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuit(claim) else { return };
         let lock = pursuit.lock.clone();
         if pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote) {
-            // The vote was given back, and word of that was lost.
+            // The vote was given back, and the YIELD was lost.
             return out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
         }
         if entered.is_some_and(|(attempt, _)| attempt <= pursuit.ended_before) {
@@ -501,7 +504,8 @@ impl<K: Name> Candidate<K> {
         } else {
             *known = counted;
         }
-        // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
+        // Only records of earlier attempts count as found. A token that this attempt recorded but has not granted since was
+        // never reported to the client, and its votes may have changed.
         pursuit.find(entered.filter(|(attempt, _)| *attempt < claim.attempt));
         if let Some((_, token)) = entered.filter(|_| records) {
             pursuit.grow(token);
@@ -532,7 +536,7 @@ impl<K: Name> Candidate<K> {
         self.tell(claim.request, out);
     }
 
-    /// An older request waits. A vote that a client may rely on is never given back.
+    /// Handles an inquiry for an older request. A vote on which a client may rely is never given back.
     fn on_inquire(
         &mut self,
         voter: ProcessId,
@@ -543,15 +547,15 @@ impl<K: Name> Candidate<K> {
         let records = self.records_entries;
         let Some(pursuit) = self.pursuit(claim) else { return };
         let counted = pursuit.votes.get(&voter).filter(|counted| counted.vote == vote);
-        // A vote without a record counts for no other candidate of a relayed session. If each of two requests has a part of
-        // the records, one of them gets the votes that have none.
+        // A vote without a record counts for no other candidate of a relayed session. If two requests have records at
+        // some voters each, one of them gets the votes without a record.
         let is_spare = records && counted.is_some_and(|it| !pursuit.may_be_recorded(it));
         let recorded = pursuit.found.is_some() || pursuit.recording.is_some();
         let told = pursuit.inside.or(pursuit.granted);
         if told.is_some() || (recorded && !is_spare) {
             return;
         }
-        // The vote itself tells whether the client may be inside: it has to arrive first.
+        // The vote itself carries whether the client may be inside, so it has to arrive first.
         let is_known = counted.is_some();
         let is_returned = pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote);
         if !is_known && !is_returned {
@@ -600,7 +604,7 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Votes that the voter lists are good for as long as the echoed beat says. An echo never adds a vote.
+    /// Extends the votes that the voter lists to the echoed beat. An echo never adds a vote.
     fn extend(&mut self, voter: ProcessId, beat: Option<u64>) {
         let view = &self.views[voter.index()];
         for (request, pursuit) in &mut self.pursuits {
@@ -613,8 +617,8 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// A vote that a later list lacks is no longer this candidate's. A vote under a force release is good for as long as was
-    /// told, and is not extended.
+    /// Drops votes that a later list lacks, because they are no longer this candidate's. A vote under a force release
+    /// is good until the end of its known validity, and is not extended.
     fn drop_unlisted(&mut self, voter: ProcessId, version: u64) {
         let view = &self.views[voter.index()];
         for (request, pursuit) in &mut self.pursuits {
@@ -627,8 +631,8 @@ impl<K: Name> Candidate<K> {
             let keeps = |counted: &Counted| is_newer(counted) || is_listed(counted);
             let had = pursuit.votes.len();
             pursuit.votes.retain(|of, counted| *of != voter || keeps(counted));
-            // A vote of a client that is inside ends within an epoch only by a release. A client that calls several nodes
-            // has released it through another one: it must not be asked for again.
+            // Within an epoch a vote of a client that is inside ends only by a release. A client that calls several
+            // nodes has released it through another one, so it must not be requested again.
             let released = pursuit.votes.len() < had && !view.listed.contains_key(request);
             if released && self.records_entries && pursuit.inside.is_some() {
                 pursuit.gone.insert(voter);
@@ -636,14 +640,14 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Acts on a list: releases what the client no longer wants, asks again for what is missing.
+    /// Acts on a list: releases requests that the client no longer wants, and repeats missing requests.
     fn reconcile(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         let view = &self.views[voter.index()];
         let mut gone = Vec::new();
         for (request, entry) in &view.listed {
             let Some(pursuit) = self.pursuits.get_mut(request) else {
                 let own = request.incarnation == self.session.beat.incarnation;
-                // Other candidates may go on with requests of a relayed session.
+                // Other candidates may continue requests of a relayed session.
                 if own && request.number <= self.issued && !self.records_entries {
                     let (lock, request) = (entry.lock.clone(), *request);
                     let token = entry.entered.map(|(_, token)| token);
@@ -659,7 +663,7 @@ impl<K: Name> Candidate<K> {
                 pursuit.stale = Some(entry.claim.attempt);
             } else if pursuit.inside.is_none() && pursuit.forced {
                 // The voter has forgotten that the request was ended by force, and a late message has brought it back.
-                // Others wait behind it there, so the voter has to be told its stamp.
+                // Other requests wait behind it there, so the voter must learn its stamp.
                 pursuit.gone.remove(voter);
             }
         }

@@ -1,5 +1,5 @@
-//! The client: the only one who knows whether the critical section is entered. It numbers requests, attempts and beats, and
-//! counts validity from when it sent a beat.
+//! The client: the only party that knows whether the critical section is entered. It numbers requests, attempts and
+//! beats, and counts validity from when it sent a beat.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use super::id::{Beat, RequestId};
 use super::message::{Call, Name, Presented, Report, RequestStatus, Wanted};
 use super::terms::Terms;
 
-/// One client process and its session.
+/// A client process and its session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client<K: Name> {
     session: u128,
@@ -19,7 +19,7 @@ pub struct Client<K: Name> {
     incarnation: u64,
     validity: Span,
     beats: u64,
-    /// When recent beats were sent, by this client's clock.
+    /// The times at which recent beats were sent, by this client's clock.
     sent: BTreeMap<u64, Time>,
     issued: u64,
     requests: BTreeMap<RequestId, Request<K>>,
@@ -33,42 +33,42 @@ struct Request<K> {
     inside: Option<Inside>,
 }
 
-/// A section that the client is in.
+/// A critical section in which the client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Inside {
     token: u64,
     until: Time,
 }
 
-/// What a client learns about a request.
+/// An event about a request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientEvent {
-    /// It is inside. The candidate has to learn that.
+    /// The client is inside. The candidate has to learn that.
     Entered {
-        /// The request.
+        /// The request that has entered.
         request: RequestId,
         /// Greater than every earlier token of the lock.
         token: u64,
     },
-    /// It was inside and is no longer: the request is over, and its votes have to be released.
+    /// The client was inside and is not any more. The request has ended, and its votes have to be released.
     Lost {
-        /// The request.
+        /// The request that was lost.
         request: RequestId,
-        /// Its token.
+        /// The token of the request.
         token: u64,
-        /// Whether by a force release, and not because too few voters answered in time.
+        /// Whether it was lost by a force release, and not because too few voters answered in time.
         forced: bool,
     },
-    /// It waited, and was ended by a force release.
+    /// The request waited, and was ended by a force release.
     Gone(RequestId),
-    /// It waits at this position.
+    /// The request waits at this position.
     Waiting(RequestId, u32),
-    /// Its attempt was raised: the candidate has to be asked again.
+    /// The attempt was raised. The candidate has to be asked again.
     Again(RequestId),
 }
 
 impl<K: Name> Client<K> {
-    /// A client process that opens a session, or joins one that another process has opened.
+    /// Creates a client process that opens a session, or joins a session that another process has opened.
     pub fn new(session: u128, incarnation: u64, ttl: Span, terms: Terms) -> Self {
         Self {
             session,
@@ -93,18 +93,18 @@ impl<K: Name> Client<K> {
         self.issued
     }
 
-    /// Interval between beats.
+    /// Interval between beats of this client.
     pub fn beat_interval(&self) -> Span {
         Terms::beat(self.ttl)
     }
 
-    /// Begins a beat.
+    /// Begins a new beat.
     pub fn begin_beat(&mut self, now: Time) -> Beat {
         self.begin_beat_at_least(0, now)
     }
 
-    /// Begins a beat with this number, or with a greater one if the number was used before. An explorer that lets time go by
-    /// without end numbers beats by the clock: a state in which everything is as long ago as in another one comes again.
+    /// Begins a beat with this number, or with a greater one if the number was used before. Explorers without a time
+    /// limit number beats by the clock, so that states which differ only by a shift in time become equal.
     pub fn begin_beat_at_least(&mut self, number: u64, now: Time) -> Beat {
         self.beats = number.max(self.beats + 1);
         let validity = self.validity;
@@ -113,8 +113,8 @@ impl<K: Name> Client<K> {
         self.presented().beat
     }
 
-    /// Makes a request. `stamp` is what the caller takes for the voters' clock at present, or 0: without it, the request is
-    /// as old as the last word that the session had of that clock, and may overtake requests that were made since.
+    /// Makes a request. `stamp` is the caller's estimate of the voters' present clock, or 0. Without it, the request is
+    /// as old as the last clock that the session received, and may overtake requests that were made since.
     pub fn acquire(&mut self, lock: K, stamp: u64) -> RequestId {
         self.issued += 1;
         let request = Request { lock, attempt: 1, stamp, inside: None };
@@ -123,17 +123,17 @@ impl<K: Name> Client<K> {
         id
     }
 
-    /// Ends a request: the client has stopped, or no longer wants the lock.
+    /// Ends a request, because the client has stopped or no longer wants the lock.
     pub fn release(&mut self, request: RequestId) -> bool {
         self.requests.remove(&request).is_some()
     }
 
-    /// From now on another candidate is asked: every attempt is raised, so that the two cannot be confused.
+    /// Prepares for another candidate: every attempt is raised, so that the two candidates cannot be confused.
     pub fn change_candidate(&mut self) {
         self.requests.values_mut().for_each(|request| request.attempt += 1);
     }
 
-    /// A request as a candidate has to know it.
+    /// A request in the form that a candidate needs.
     pub fn wanted(&self, request: RequestId) -> Option<Wanted<K>> {
         let of = self.requests.get(&request)?;
         Some(Wanted {
@@ -146,35 +146,35 @@ impl<K: Name> Client<K> {
         })
     }
 
-    /// Everything that the client wants.
+    /// All requests that the client wants.
     pub fn all_wanted(&self) -> Vec<Wanted<K>> {
         self.requests.keys().filter_map(|request| self.wanted(*request)).collect()
     }
 
-    /// The call to a candidate in a node. The caller begins a beat before.
+    /// The call to a candidate in a node. The caller has to begin a beat before.
     pub fn call(&self) -> Call<K> {
         Call { session: self.presented(), issued: self.issued, wanted: self.all_wanted() }
     }
 
-    /// Until when, by this client's clock, it may rely on being inside.
+    /// The time, by this client's clock, until which it may rely on being inside.
     pub fn valid_until(&self, request: RequestId) -> Option<Time> {
         let of = self.requests.get(&request)?;
         of.inside.map(|inside| inside.until)
     }
 
-    /// Locks, requests and tokens of everything that the client is inside.
+    /// Locks, requests and tokens of all sections in which the client is.
     pub fn held(&self) -> impl Iterator<Item = (&K, RequestId, u64)> {
         self.requests
             .iter()
             .filter_map(|(request, of)| Some((&of.lock, *request, of.inside?.token)))
     }
 
-    /// Whether a request waits or is inside.
+    /// Returns `true` if a request waits or is inside.
     pub fn has(&self, request: RequestId) -> bool {
         self.requests.contains_key(&request)
     }
 
-    /// A candidate has reported.
+    /// Handles a report of a candidate.
     pub fn on_report(&mut self, report: Report, now: Time, out: &mut Vec<ClientEvent>) {
         let Report { request, attempt, stamp, standing } = report;
         let until = |beat: Beat| self.good_until(beat);
@@ -227,7 +227,7 @@ impl<K: Name> Client<K> {
         self.requests.values().filter_map(|of| Some(of.inside?.until)).min()
     }
 
-    /// Ends everything that is no longer valid.
+    /// Ends all requests that are no longer valid.
     pub fn wake(&mut self, now: Time, out: &mut Vec<ClientEvent>) {
         let ended = |of: &Request<K>| of.inside.filter(|inside| inside.until <= now);
         let ended: Vec<(RequestId, u64)> = self
@@ -241,7 +241,7 @@ impl<K: Name> Client<K> {
         }
     }
 
-    /// Shows every moment that the client remembers, for explorers that let time go by without end.
+    /// Visits every time that the client remembers, for explorers without a time limit.
     pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
         self.sent.values_mut().for_each(|sent| show(&mut sent.0));
         for of in self.requests.values_mut() {
@@ -249,7 +249,7 @@ impl<K: Name> Client<K> {
         }
     }
 
-    /// Shows the number of every beat that the client remembers, where beats are numbered by the clock.
+    /// Visits the number of every beat that the client remembers, for explorers that number beats by the clock.
     pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
         show(&mut self.beats);
         let sent = core::mem::take(&mut self.sent).into_iter();

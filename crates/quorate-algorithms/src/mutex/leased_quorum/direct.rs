@@ -20,43 +20,42 @@ pub struct DirectClient<K: Name> {
 /// An effect of a direct client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirectEffect<K> {
-    /// Sends to a voter.
+    /// Sends a message to a voter.
     Send(ProcessId, ToVoter<K>),
-    /// Tells the user.
+    /// Reports an event to the user.
     Event(ClientEvent),
-    /// A voter applies another time-to-live to this session.
+    /// Reports that a voter applies another time-to-live to this session.
     Refused(Span),
 }
 
-/// Buffer of effects.
+/// Buffer of effects of a direct client.
 pub type DirectEffects<K> = Vec<DirectEffect<K>>;
 
 impl<K: Name> DirectClient<K> {
-    /// A client that asks these voters.
+    /// Creates a client that asks these voters.
     pub fn new(client: Client<K>, id: CandidateId, electorate: Electorate) -> Self {
         let candidate = Candidate::new(id, electorate, client.presented());
         Self { client, candidate }
     }
 
-    /// The client.
+    /// Returns the client without its candidate.
     pub fn client(&self) -> &Client<K> {
         &self.client
     }
 
-    /// The candidate.
+    /// Returns the candidate of this client.
     pub fn candidate(&self) -> &Candidate<K> {
         &self.candidate
     }
 
-    /// Shows every moment and the number of every beat, for explorers that let time go by without end and number beats by the
-    /// clock.
+    /// Visits every time and the number of every beat, for explorers without a time limit that number beats by the clock.
     pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
         self.client.moments(show);
         self.client.beat_numbers(show);
         self.candidate.beat_numbers(show);
     }
 
-    /// Begins a beat.
+    /// Begins a beat and sends it to all voters.
     pub fn beat(&mut self, now: Time, out: &mut DirectEffects<K>) {
         self.beat_at_least(0, now, out);
     }
@@ -76,8 +75,8 @@ impl<K: Name> DirectClient<K> {
         self.candidate.note_beat(beat.number, self.client.issued());
     }
 
-    /// Makes a request; see [`Client::acquire`] for the stamp. The session must have begun a beat: votes are counted from
-    /// one.
+    /// Makes a request; see [`Client::acquire`] for the stamp. The session must have begun a beat, because the validity
+    /// of votes is counted from a beat.
     pub fn acquire(
         &mut self,
         lock: K,
@@ -90,27 +89,28 @@ impl<K: Name> DirectClient<K> {
         request
     }
 
-    /// Ends a request.
+    /// Ends a request. Returns `true` if the client had it.
     pub fn release(&mut self, request: RequestId, now: Time, out: &mut DirectEffects<K>) -> bool {
         let had = self.client.release(request);
         self.with_candidate(now, out, |candidate, effects| candidate.release(request, effects));
         had
     }
 
-    /// Asks more voters than the preferred ones.
+    /// Asks all voters, not only the preferred ones.
     pub fn widen(&mut self, request: RequestId, now: Time, out: &mut DirectEffects<K>) {
         self.with_candidate(now, out, |candidate, effects| {
+            // The first call marks the request as old, the second one then asks all voters.
             candidate.widen(request, effects);
             candidate.widen(request, effects);
         });
     }
 
-    /// Ends the session.
+    /// Ends the session with all its requests.
     pub fn end(&mut self, now: Time, out: &mut DirectEffects<K>) {
         self.with_candidate(now, out, |candidate, effects| candidate.end(effects));
     }
 
-    /// Handles a voter's message.
+    /// Handles a message of a voter.
     pub fn on_message(
         &mut self,
         voter: ProcessId,
@@ -123,22 +123,22 @@ impl<K: Name> DirectClient<K> {
         });
     }
 
-    /// A voter cannot be reached, or leaves.
+    /// Handles a voter that is unreachable or leaves.
     pub fn avoid(&mut self, voter: ProcessId, now: Time, out: &mut DirectEffects<K>) {
         self.with_candidate(now, out, |candidate, effects| candidate.avoid(voter, effects));
     }
 
-    /// A voter can be reached again.
+    /// Handles a voter that is reachable again.
     pub fn resume(&mut self, voter: ProcessId, now: Time, out: &mut DirectEffects<K>) {
         self.with_candidate(now, out, |candidate, effects| candidate.resume(voter, effects));
     }
 
-    /// The earliest time at which [`Self::wake`] has something to do. Beats are the driver's.
+    /// The earliest time at which [`Self::wake`] has something to do. The driver schedules the beats.
     pub fn next_wake(&self) -> Option<Time> {
         self.client.next_wake()
     }
 
-    /// Ends everything that is no longer valid.
+    /// Ends all requests that are no longer valid.
     pub fn wake(&mut self, now: Time, out: &mut DirectEffects<K>) {
         let mut events = Vec::new();
         self.client.wake(now, &mut events);
@@ -171,7 +171,7 @@ impl<K: Name> DirectClient<K> {
         self.handle(events, now, out);
     }
 
-    /// Tells the user, and the candidate what it has to know.
+    /// Reports events to the user, and passes them to the candidate if it needs them.
     fn handle(&mut self, events: Vec<ClientEvent>, now: Time, out: &mut DirectEffects<K>) {
         for event in events {
             match event {

@@ -12,27 +12,27 @@ pub struct Electorate {
 }
 
 impl Electorate {
-    /// The voters of this coterie.
+    /// Creates the electorate of this coterie.
     pub fn new(coterie: AnyCoterie) -> Self {
         Self { coterie }
     }
 
-    /// Number of voters.
+    /// Number of voters in the cluster.
     pub fn len(&self) -> usize {
         self.coterie.processes()
     }
 
-    /// Whether there is no voter.
+    /// Returns `true` if there are no voters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All voters.
+    /// The set of all voters.
     pub fn all(&self) -> ProcessSet {
         ProcessSet::all(self.len())
     }
 
-    /// Whether these voters contain a quorum.
+    /// Returns `true` if these voters contain a quorum.
     pub fn is_quorum(&self, voters: &ProcessSet) -> bool {
         match &self.coterie {
             AnyCoterie::Majority(_) => voters.len() * 2 > self.len(),
@@ -46,12 +46,12 @@ impl Electorate {
         }
     }
 
-    /// The quorum that every request for this lock asks first, so that the voters' numbers agree: the same for all clients
-    /// that avoid the same voters. All voters where the others contain no quorum.
+    /// The quorum that every request for this lock asks first, so that the voters' numbers agree. It is the same for
+    /// all clients that avoid the same voters. All voters if the remaining voters contain no quorum.
     pub fn preferred(&self, lock: &impl Hash, avoid: &ProcessSet) -> ProcessSet {
         let n = self.len();
         let first = ProcessId::new((spread(lock) % n.max(1) as u64) as u32);
-        // Neighbours on the cube come before voters further away.
+        // Neighbours in the VCube come before voters further away.
         let cube = VCube::new(n);
         let others = cube.clusters().flat_map(|s| cube.cluster(first, s));
         let mut live =
@@ -64,7 +64,7 @@ impl Electorate {
     }
 }
 
-/// FNV-1a: a hash that is the same on every machine.
+/// FNV-1a, a hash that is the same on every machine.
 fn spread(name: &impl Hash) -> u64 {
     struct Fnv(u64);
     impl Hasher for Fnv {

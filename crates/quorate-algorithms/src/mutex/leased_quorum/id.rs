@@ -1,18 +1,18 @@
-//! Identifiers: requests, attempts, beats, epochs and votes.
+//! Identifiers of requests, attempts, beats, epochs and votes.
 
-/// One request of one client. A number is never reused, so a request that has ended stays ended.
+/// A request of one client. A number is never reused, so a request that has ended stays ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RequestId {
-    /// The session that the request belongs to.
+    /// The session to which the request belongs.
     pub session: u128,
-    /// The client process that made it: two processes with the same session key differ here.
+    /// The client process that made the request. Two processes with the same session key have different incarnations.
     pub incarnation: u64,
-    /// Counted by that client process.
+    /// Number of the request, counted by that client process.
     pub number: u64,
 }
 
-/// A candidate: the state machine that collects votes for one session, in a client or in a node.
+/// Identifies a candidate: the state machine that collects votes for one session, in a client or in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CandidateId(pub u64);
@@ -21,35 +21,35 @@ pub struct CandidateId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
-    /// The request.
+    /// The request that is pursued.
     pub request: RequestId,
-    /// Raised by the client whenever it asks through another candidate. Greater attempts take votes over.
+    /// Raised by the client whenever it uses another candidate. Greater attempts take votes over.
     pub attempt: u64,
-    /// The candidate.
+    /// The candidate that pursues the request.
     pub candidate: CandidateId,
 }
 
-/// A sign of life that a client began. Voters keep what they gave for one ttl after the newest beat they heard.
+/// A sign of life that a client began. Voters keep its votes for one ttl after the newest beat they have received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Beat {
     /// The client process, as in [`RequestId::incarnation`].
     pub incarnation: u64,
-    /// Counted by that client process.
+    /// Number of the beat, counted by that client process.
     pub number: u64,
 }
 
-/// One uninterrupted stay of a session at one voter. What was given in an epoch ends with it.
+/// An uninterrupted stay of a session at one voter. All votes given in an epoch end with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch {
-    /// The voter's incarnation: it changes when the voter has forgotten its votes.
+    /// The voter's incarnation, which changes when the voter has forgotten its votes.
     pub incarnation: u64,
-    /// From one counter per voter, which never goes back.
+    /// Taken from one counter per voter, which is monotonic.
     pub number: u64,
 }
 
-/// One vote of one voter for one lock.
+/// Identifies a vote of one voter for one lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VoteId {

@@ -1,4 +1,4 @@
-//! Messages between candidates and voters, and between a client and a candidate that runs elsewhere.
+//! Messages between candidates and voters, and between a client and a candidate in a node.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -8,44 +8,44 @@ use quorate_core::Span;
 
 use super::id::{Beat, Claim, Epoch, RequestId, VoteId};
 
-/// Name of a lock.
+/// The name of a lock.
 pub trait Name: Clone + Ord + Hash + Debug + Send + Sync {}
 
 impl<K: Clone + Ord + Hash + Debug + Send + Sync> Name for K {}
 
-/// A session as a candidate presents it to a voter. The first one that a voter sees opens the session there.
+/// A session as a candidate presents it to a voter. The first presentation to a voter opens the session there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Presented {
-    /// The session.
+    /// The key of the session.
     pub session: u128,
-    /// Its time-to-live, part of its identity.
+    /// Time-to-live of the session, which is part of its identity.
     pub ttl: Span,
-    /// The newest beat that its client has begun.
+    /// The newest beat that the client has begun.
     pub beat: Beat,
-    /// Whether nodes run candidates for it. Its client may use several of them at once, so everything that the session has
-    /// lapses together: what one node was told of a beat holds for what another one has got.
+    /// Whether nodes run candidates for the session. Its client may use several of them at the same time, so all votes
+    /// of the session lapse together: a beat through one node also extends the votes that another node has collected.
     pub relayed: bool,
 }
 
-/// A candidate's message to a voter.
+/// A message of a candidate to a voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ToVoter<K> {
     /// Extends the session. Answered with [`ToCandidate::Echo`].
     Beat {
-        /// The session.
+        /// The session that is extended.
         session: Presented,
-        /// The last complete list that the candidate has from this voter.
+        /// Epoch and version of the last complete list that the candidate has received from this voter.
         seen: Option<(Epoch, u64)>,
-        /// Stamps of the requests that wait, so that they keep their places at voters they have not asked yet.
+        /// Stamps of waiting requests, so that they keep their position at voters that were not asked yet.
         waiting: Vec<(RequestId, u64)>,
     },
-    /// Asks for the voter's vote.
+    /// Requests the voter's vote.
     Request {
-        /// The session.
+        /// The session of the request.
         session: Presented,
-        /// The lock.
+        /// The lock that is requested.
         lock: K,
         /// The request, its attempt and the candidate.
         claim: Claim,
@@ -53,79 +53,79 @@ pub enum ToVoter<K> {
         stamp: u64,
         /// The token, if the client is inside.
         inside: Option<u64>,
-        /// Rank of the request: requests of a higher rank come first.
+        /// Rank of the request. Requests of a higher rank come first.
         rank: Rank,
-        /// The last attempt that the client has ended, if an earlier turn of the same request has ended. What such attempts
-        /// have recorded does not count for this one.
+        /// The last attempt that the client has ended, if an earlier turn of the same request has ended. Records of
+        /// such attempts do not count for this one.
         ended: u64,
     },
-    /// Asks the voter to confirm that no later vote for this lock has a number at or below `token`.
+    /// Asks the voter to confirm that every later vote for this lock has a number greater than `token`.
     Raise {
-        /// The lock.
+        /// The lock of the vote.
         lock: K,
         /// The claim that has the vote.
         claim: Claim,
-        /// The vote.
+        /// The vote that is confirmed.
         vote: VoteId,
-        /// The token.
+        /// The token to confirm.
         token: u64,
-        /// Whether the voter also records that the client may be told that it is inside with this token. Such a vote is
-        /// freed only by a release, a lapse or by force.
+        /// Whether the voter also records that the client may learn that it is inside with this token. Such a vote is
+        /// freed only by a release, a lapse or a force release.
         enters: bool,
     },
-    /// Gives a vote back: the request goes back to the voter's queue.
+    /// Gives a vote back. The request returns to the voter's queue.
     Yield {
-        /// The lock.
+        /// The lock of the vote.
         lock: K,
         /// The claim that has the vote.
         claim: Claim,
-        /// The vote.
+        /// The vote that is given back.
         vote: VoteId,
     },
-    /// The candidate no longer pursues its attempt, of which its client was told nothing.
+    /// The candidate no longer pursues its attempt, about which it has reported nothing to its client.
     Withdraw {
-        /// The lock.
+        /// The lock of the request.
         lock: K,
-        /// The claim. A later attempt, which another candidate pursues by now, goes on.
+        /// The claim that is withdrawn. A later attempt, which another candidate may pursue by now, continues.
         claim: Claim,
-        /// Whether a token that this attempt has recorded was never told, either.
+        /// Whether a token that this attempt has recorded was not reported to the client either.
         untold: bool,
     },
-    /// The client has stopped, or no longer wants the lock. Only the client begins this.
+    /// The client has stopped, or no longer wants the lock. Only the client initiates this.
     Release {
-        /// The lock.
+        /// The lock of the request.
         lock: K,
         /// The request that has ended.
         request: RequestId,
-        /// The last attempt that has ended: all of them, unless the client cannot number its requests, so that a later attempt
-        /// asks for the lock anew.
+        /// The last attempt that has ended. It covers all attempts, unless the client cannot number its requests, so
+        /// that a later attempt requests the lock again.
         attempt: u64,
-        /// Its token if it was inside, so that the voters' numbers agree for the next one.
+        /// The token if the client was inside, so that the voters' numbers agree for the next holder.
         token: Option<u64>,
     },
     /// The client ends the session with all its requests.
     End {
-        /// The session.
+        /// The session that ends.
         session: u128,
     },
 }
 
-/// Order of requests by the tokens that are on record for them. A client that is inside has the first rank.
+/// Order of requests by the tokens on record for them. A client that is inside has the first rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rank {
-    /// A token is on record at voters without which there is no quorum, or is being recorded: the client may have been told
-    /// that it is inside, or will be.
+    /// A token is being recorded, or is on record at voters without which there is no quorum. The client may have
+    /// learned that it is inside, or will learn it.
     First,
-    /// A token of an earlier attempt is on record at some voter, which does not give its vote back.
+    /// A token of an earlier attempt is on record at some voter, which does not free its vote.
     Found,
-    /// Nothing is known to be on record: requests come in the order of their stamps.
+    /// No record is known. Requests of this rank are ordered by their stamps.
     #[default]
     Waits,
 }
 
 impl Rank {
-    /// The stamp that stands for this rank: smaller than those of requests that wait.
+    /// The stamp that represents this rank. It is smaller than the stamps of all requests that wait.
     pub(super) fn stamp(self) -> Option<u64> {
         match self {
             Self::First => Some(0),
@@ -135,51 +135,51 @@ impl Rank {
     }
 }
 
-/// A voter's message to a candidate.
+/// A message of a voter to a candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ToCandidate<K> {
-    /// Answers a beat. Everything listed is kept for one ttl after the voter heard that beat.
+    /// Answers a beat. The voter keeps all listed votes for one ttl after it received that beat.
     Echo {
         /// The session's epoch at this voter.
         epoch: Epoch,
-        /// The newest beat that the voter has heard from the same client incarnation.
+        /// The newest beat that the voter has received from the same client incarnation.
         beat: Beat,
         /// The voter's logical clock.
         clock: u64,
-        /// Version of the list.
+        /// Version of the session's list at this voter.
         version: u64,
-        /// Position of this part of the list; `None` if the candidate has the list of this version already.
+        /// Position of this part of the list. `None` if the candidate already has the list of this version.
         part: Option<Part>,
-        /// This part of the list.
+        /// The entries of this part of the list.
         entries: Vec<Entry<K>>,
     },
     /// Gives the vote, or confirms that it is given.
     Vote {
-        /// The lock.
+        /// The lock of the vote.
         lock: K,
         /// The claim that has the vote.
         claim: Claim,
-        /// The vote.
+        /// The vote that is given.
         vote: VoteId,
         /// The greatest number that the voter has given or confirmed for this lock.
         last: u64,
         /// The request's stamp at this voter.
         stamp: u64,
-        /// As in an echo.
+        /// The newest beat received, as in an echo.
         beat: Beat,
-        /// As in an echo.
+        /// The voter's logical clock, as in an echo.
         clock: u64,
-        /// Version of the session's list that has this vote in it.
+        /// Version of the session's list that contains this vote.
         version: u64,
-        /// Attempt and token with which the client may have been told that it is inside.
+        /// Attempt and token of the record: the client may have learned that it is inside with this token.
         entered: Option<(u64, u64)>,
         /// The last attempt of this request that the client has ended, as far as the voter knows.
         ended: u64,
     },
     /// The request waits in this voter's queue.
     Behind {
-        /// The lock.
+        /// The lock of the request.
         lock: K,
         /// The claim that waits.
         claim: Claim,
@@ -187,102 +187,102 @@ pub enum ToCandidate<K> {
         epoch: Epoch,
         /// The request's stamp at this voter.
         stamp: u64,
-        /// Position in the queue, from 1.
+        /// Position in the queue, starting at 1.
         place: u32,
         /// The voter's logical clock.
         clock: u64,
-        /// As in a vote.
+        /// The last attempt that the client has ended, as in a vote.
         ended: u64,
     },
-    /// Confirms [`ToVoter::Raise`].
+    /// Confirms the token of a [`ToVoter::Raise`].
     Raised {
-        /// The lock.
+        /// The lock of the vote.
         lock: K,
         /// The claim that has the vote.
         claim: Claim,
-        /// The vote.
+        /// The vote that is confirmed.
         vote: VoteId,
-        /// The number up to which is confirmed.
+        /// The number up to which the voter has confirmed.
         last: u64,
-        /// The token that is recorded as entered by this claim, if one is.
+        /// The token that the voter has recorded for this claim, if any.
         entered: Option<u64>,
     },
-    /// An older request waits: the voter asks for its vote back.
+    /// The voter asks for its vote back, because an older request waits.
     Inquire {
-        /// The lock.
+        /// The lock of the vote.
         lock: K,
         /// The claim that has the vote.
         claim: Claim,
-        /// The vote.
+        /// The vote that is asked back.
         vote: VoteId,
     },
     /// The voter knows a greater attempt of this request, or the same attempt of another candidate.
     Stale {
-        /// The lock.
+        /// The lock of the request.
         lock: K,
         /// The claim that is stale.
         claim: Claim,
         /// The attempt that the voter knows.
         attempt: u64,
     },
-    /// The request has ended.
+    /// The request has ended at this voter.
     Gone {
-        /// The lock.
+        /// The lock of the request.
         lock: K,
-        /// The request.
+        /// The request that has ended.
         request: RequestId,
         /// The last attempt that has ended.
         attempt: u64,
-        /// Whether by force, and not by its client.
+        /// Whether the request was ended by force, not by its client.
         forced: bool,
     },
-    /// The voter does not vote now.
+    /// The voter does not vote at present.
     Unavailable,
-    /// The voter knows this session with another time-to-live, or its terms do not permit this one.
+    /// The voter knows this session with another time-to-live, or its terms do not permit the presented one.
     Refused {
-        /// The session.
+        /// The session that is refused.
         session: u128,
         /// The time-to-live that the voter applies.
         ttl: Span,
     },
 }
 
-/// Position of a part within a list.
+/// The position of a part within a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Part {
-    /// From 0.
+    /// Index of the part, starting at 0.
     pub index: u32,
     /// Whether the list is complete with this part.
     pub is_last: bool,
 }
 
-/// What a session has at a voter.
+/// An entry of the list of a session's requests at a voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry<K> {
-    /// The lock.
+    /// The lock of the request.
     pub lock: K,
-    /// The claim.
+    /// The claim that has the vote or waits.
     pub claim: Claim,
-    /// Number of the vote that is renewed; `None` if the claim waits, or its vote is no longer renewed.
+    /// Number of the vote that is renewed. `None` if the claim waits, or if its vote is no longer renewed.
     pub vote: Option<u64>,
     /// Whether the request was ended by force.
     pub forced: bool,
-    /// Attempt and token with which the client may have been told that it is inside.
+    /// Attempt and token of the record: the client may have learned that it is inside with this token.
     pub entered: Option<(u64, u64)>,
 }
 
-/// One call of a client to a candidate that runs in a node. It is a beat and states everything that the client wants, so
-/// that any candidate can go on from it.
+/// A call of a client to a candidate in a node. It is a beat and lists everything that the client wants, so that any
+/// candidate can continue from it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Call<K> {
-    /// The session and the beat that this call begins.
+    /// The session, with the beat that this call begins.
     pub session: Presented,
-    /// Number of requests that the client has made so far: requests up to this number that are not wanted have ended.
+    /// Number of requests that the client has made so far. Requests up to this number that are not wanted have ended.
     pub issued: u64,
-    /// Every request that the client waits for or holds.
+    /// All requests that the client waits for or holds.
     pub wanted: Vec<Wanted<K>>,
 }
 
@@ -290,53 +290,53 @@ pub struct Call<K> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wanted<K> {
-    /// The lock.
+    /// The lock of the request.
     pub lock: K,
-    /// The request.
+    /// The request that is wanted.
     pub request: RequestId,
     /// The client's present attempt.
     pub attempt: u64,
-    /// The greatest stamp that the client knows of.
+    /// The greatest stamp that the client knows.
     pub stamp: u64,
     /// The token, if the client is inside.
     pub inside: Option<u64>,
-    /// The last attempt that the client has ended, if it asks for the lock anew with the same request.
+    /// The last attempt that the client has ended, if it requests the lock again with the same request.
     pub ended: u64,
 }
 
-/// How a request stands, as its candidate sees it. Every answer to a call has one for every request.
+/// The status of a request as its candidate sees it. Every answer to a call contains one for every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report {
-    /// The request.
+    /// The request that is reported.
     pub request: RequestId,
-    /// The attempt that this is about.
+    /// The attempt that the report is about.
     pub attempt: u64,
-    /// The greatest stamp that the candidate knows of.
+    /// The greatest stamp that the candidate knows.
     pub stamp: u64,
-    /// How it stands.
+    /// The status of the request.
     pub standing: RequestStatus,
 }
 
-/// How a request stands.
+/// The status of a request as its candidate sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RequestStatus {
-    /// It waits; its greatest position in a queue is this, or 0 if no voter has told one.
+    /// The request waits. The number is the last queue position that a voter has reported, or 0 if there is none.
     Waiting(u32),
     /// The client may enter with this token while the votes are good.
     Granted {
-        /// The token.
+        /// The token of the grant.
         token: u64,
         /// A quorum has echoed this beat or a later one.
         beat: Beat,
     },
-    /// The client is inside, and a quorum has echoed this beat or a later one; `None` if no quorum has.
+    /// The client is inside, and a quorum has echoed this beat or a later one. `None` if no quorum has.
     Held(Option<Beat>),
-    /// The votes of the grant are no longer good: a client that is not inside raises the attempt.
+    /// The votes of the grant are no longer good. A client that is not inside raises the attempt.
     Broken,
-    /// A voter knows this attempt, which is not smaller: the client raises the attempt above it.
+    /// A voter knows this attempt, which is not smaller. The client raises the attempt above it.
     Stale(u64),
-    /// The request was ended by force.
+    /// The request has ended: by force, or by a release through another candidate.
     Gone,
 }

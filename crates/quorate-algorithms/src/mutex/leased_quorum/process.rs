@@ -1,9 +1,9 @@
-//! One lock as a [`Process`]: what the simulator, the checker and campaigns run.
+//! One lock as a [`Process`], for the simulator, the checker and campaigns.
 //!
-//! Every process is a client with a candidate of its own. With majorities, the last three processes are also voters (all of
-//! them if there are fewer), so that the first processes are pure clients where there are more than three. Given quorums make
-//! every process a voter. A process that comes back with its memory is one that was killed and has read its vote file: its
-//! client is a new one, outside the section.
+//! Every process is a client with its own candidate. With majorities, the last three processes are also voters (all
+//! processes if there are fewer), so that with more than three processes the first ones are pure clients. Given quorums
+//! make every process a voter. A process that recovers with its memory models a process that was killed and has read
+//! its vote file: its client is a new one, outside the section.
 
 use alloc::vec::Vec;
 
@@ -32,24 +32,24 @@ pub struct LeasedQuorum {
     client: DirectClient<()>,
     /// The request that waits or is inside.
     request: Option<RequestId>,
-    /// Beats since the request was made.
+    /// Number of beats since the request was made.
     renewed: u32,
-    /// Number of restarts.
+    /// Number of restarts of the process.
     restarts: u64,
-    /// The end of validity for which a timer is set. Validity is extended without touching the timer.
+    /// The end of validity for which a timer is set. Extending the validity does not change the timer.
     expires: Option<Time>,
     /// The lapse of a session for which a timer is set.
     lapses: Option<Time>,
 }
 
-/// What all processes know.
+/// The configuration that all processes share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Cluster {
     /// The process that is voter 0.
     first: u32,
     electorate: Electorate,
     terms: Terms,
-    /// Beats per request after which a client gives up, where one does.
+    /// Number of beats per request after which a client gives up, if any.
     renewals: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub enum Timer {
     Beat,
     /// The client's validity ends, unless it was extended.
     Validity,
-    /// A session lapses at the voter, unless it was heard of.
+    /// A session lapses at the voter, unless a newer beat has arrived.
     Lapse,
 }
 
@@ -78,12 +78,12 @@ impl Cluster {
         Self { first, electorate: Electorate::new(coterie), terms, renewals: setup.renewals }
     }
 
-    /// The process that is this voter.
+    /// The process of this voter.
     fn process_of(&self, voter: ProcessId) -> ProcessId {
         ProcessId::new(self.first + voter.number())
     }
 
-    /// The voter that this process is.
+    /// The voter at this process, if any.
     fn voter_of(&self, process: ProcessId) -> Option<ProcessId> {
         let voter = process.number().checked_sub(self.first)?;
         ((voter as usize) < self.electorate.len()).then_some(ProcessId::new(voter))
@@ -127,7 +127,7 @@ impl LeasedQuorum {
         self.await_beat(out);
     }
 
-    /// Whether the client may not renew its lease any more.
+    /// Returns `true` if the client may not renew its lease any more.
     fn renewals_exhausted(&self) -> bool {
         self.cluster.renewals.is_some_and(|most| self.renewed >= most)
     }
@@ -137,7 +137,7 @@ impl LeasedQuorum {
         out.set_timer(Timer::Beat, if self.renewals_exhausted() { ttl } else { Terms::beat(ttl) });
     }
 
-    /// Renews the lease and repeats what may have been lost; or no longer waits.
+    /// Renews the lease and repeats messages that may have been lost. Gives up if the renewals are exhausted.
     fn beat(&mut self, out: &mut Effects<Self>) {
         if self.renewals_exhausted() {
             if !self.is_inside() {
@@ -153,7 +153,7 @@ impl LeasedQuorum {
         self.await_beat(out);
     }
 
-    /// An idle client sends no beats: its session lapses.
+    /// Releases the request. An idle client sends no beats, so its session lapses.
     fn release(&mut self, out: &mut Effects<Self>) {
         let Some(request) = self.request.take() else { return };
         self.with_client(out.now(), out, |client, now, effects| {
@@ -200,7 +200,7 @@ impl LeasedQuorum {
                 out.cancel_timer(Timer::Beat);
                 out.output(Output::Expelled);
             }
-            // Places in a queue are not told here, and nobody releases by force.
+            // Queue positions are not reported here, and no request is ended by force.
             ClientEvent::Waiting(..) | ClientEvent::Again(_) | ClientEvent::Gone(_) => {}
         }
     }
@@ -220,11 +220,11 @@ impl LeasedQuorum {
                 VoterEffect::Send(CandidateId(process), message) => {
                     out.send(ProcessId::new(process as u32), Message::ToCandidate(message));
                 }
-                // Its memory is its vote file, and it never has to learn from others.
+                // The process keeps its memory, which models the vote file, and never has to learn from other voters.
                 VoterEffect::Persist(_) | VoterEffect::Reserve(_) | VoterEffect::SendPeer(..) => {}
             }
         }
-        // Sessions have the same time-to-live, so that a later one does not lapse earlier.
+        // All sessions have the same time-to-live, so a session with a later beat does not lapse earlier.
         if self.lapses.is_none()
             && let Some(lapses) = voter.next_wake()
         {
@@ -271,7 +271,7 @@ impl Process for LeasedQuorum {
         }
     }
 
-    /// A timer may run out a moment early by the clock: what it was set for is due.
+    /// A timer may fire slightly early by the clock. The event for which it was set is handled as due.
     fn on_timer(&mut self, timer: Timer, out: &mut Effects<Self>) {
         match timer {
             Timer::Beat => self.beat(out),
@@ -286,7 +286,7 @@ impl Process for LeasedQuorum {
         }
     }
 
-    /// A suspected voter is avoided and no more: being wrong costs messages only.
+    /// A suspected voter is only avoided. A wrong suspicion costs nothing but messages.
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
         let Some(voter) = self.cluster.voter_of(belief.about()) else { return };
         self.with_client(out.now(), out, |client, now, effects| match belief {
@@ -364,7 +364,7 @@ impl Algorithm for LeasedQuorum {
     fn cost(setup: &Setup) -> Cost {
         let electorate = Cluster::new(setup).electorate;
         let quorum = electorate.preferred(&(), &ProcessSet::new()).len() as u64;
-        // 5K where the voters' numbers differ, and each has to confirm the token.
+        // 5K if the voters' numbers differ, so that each voter has to confirm the token.
         Cost::between("3K to 5K", 3 * quorum, 5 * quorum).with_delays(0..=2, 0..=2)
     }
 }

@@ -2,14 +2,14 @@
 
 use quorate_core::{Drift, Span};
 
-/// Terms that all voters and clients of a cluster have agreed on.
+/// Terms on which all voters and clients of a cluster have agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// Least time-to-live of a session.
+    /// Minimum time-to-live of a session.
     pub ttl_least: Span,
-    /// Greatest time-to-live of a session: a voter that has forgotten its votes abstains for this long.
+    /// Maximum time-to-live of a session. A voter that has forgotten its votes abstains for at least this long.
     pub ttl_most: Span,
-    /// No clock gains or loses more than this.
+    /// Maximum drift of any clock, in either direction.
     pub drift: Drift,
 }
 
@@ -24,20 +24,20 @@ impl Terms {
         ttl.clamp(self.ttl_least, self.ttl_most)
     }
 
-    /// Whether a session may have this time-to-live.
+    /// Returns `true` if a session may have this time-to-live.
     pub fn permits(&self, ttl: Span) -> bool {
         self.clamp(ttl) == ttl
     }
 
-    /// Validity of a vote by the client's clock, counted from when the client sent the beat that the voter echoes:
-    /// `ttl (1 - r) / (1 + r)`, less one tick. It ends before the voter's ttl does, even if the client's clock is as slow
-    /// and the voter's as fast as the terms permit.
+    /// Validity of a vote by the client's clock, counted from when the client sent the beat that the voter echoes: `ttl
+    /// (1 - r) / (1 + r)`, less one tick. It ends before the voter's ttl does, even if the client's clock is as slow
+    /// and the voter's clock as fast as the terms permit.
     pub fn validity(&self, ttl: Span) -> Span {
         let (slow, fast) = self.rates();
         Span(((u128::from(ttl.0) * slow / fast) as u64).saturating_sub(1))
     }
 
-    /// How long a voter that has forgotten its votes abstains: until no client relies on any of them.
+    /// Time for which a voter that has forgotten its votes abstains. After it no client relies on any of them.
     pub fn abstention(&self) -> Span {
         let (slow, fast) = self.rates();
         Span((u128::from(self.ttl_most.0) * fast).div_ceil(slow.max(1)) as u64 + 1)
@@ -62,7 +62,7 @@ mod tests {
     fn a_client_stops_before_its_voters_do() {
         let ttl = Span(1_000_000);
         let terms = Terms::fixed(ttl, Drift(Drift::ONE / 100));
-        // In true time: the slowest client against the fastest voter.
+        // In true time: the slowest client clock against the fastest voter clock.
         let (relies, keeps) = (terms.validity(ttl).0 as f64 / 0.99, ttl.0 as f64 / 1.01);
         assert!(relies < keeps && relies > keeps * 0.999, "{relies} {keeps}");
         assert!(terms.abstention().0 as f64 / 1.01 >= ttl.0 as f64 / 0.99);

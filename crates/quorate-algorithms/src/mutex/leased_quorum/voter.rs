@@ -1,4 +1,4 @@
-//! The voter: one per node. It lends its vote for each lock to one claim at a time, for as long as the claim's session lives.
+//! The voter, one per node. It lends its vote for each lock to one claim at a time, while the claim's session lives.
 
 mod peers;
 mod restart;
@@ -19,7 +19,7 @@ use super::voter_session::VoterSession;
 pub use peers::PeerMessage;
 pub use restart::{Memory, RestartId};
 
-/// A voter. A driver hands it messages and time, and carries out its effects in order.
+/// A voter. A driver passes messages and time to it, and applies its effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Voter<K: Name> {
     id: ProcessId,
@@ -27,121 +27,123 @@ pub struct Voter<K: Name> {
     terms: Terms,
     /// Changes when the voter has forgotten its votes.
     incarnation: u64,
-    /// Logical clock, in milliseconds; never below the wall clock.
+    /// Logical clock in milliseconds, never below the wall clock.
     clock: u64,
     /// The last epoch that was begun.
     epochs: u64,
-    /// Locks without a ballot have no number above this one.
+    /// Upper bound of the numbers of locks without a ballot.
     floor: u64,
-    /// Greatest number that is known to outlive a crash. No vote has a greater one.
+    /// Greatest number known to be durable. No vote has a greater number.
     ceiling: u64,
     reserving: bool,
     /// Locks whose next vote waits for a higher ceiling.
     held_up: BTreeSet<K>,
     sessions: BTreeMap<u128, VoterSession<K>>,
-    /// When client incarnations of sessions lapse.
+    /// Times at which client incarnations of sessions lapse.
     lapses: BTreeSet<(Time, u128, u64)>,
     ballots: BTreeMap<K, Ballot>,
-    /// Number of ballots beyond which unused ones are forgotten.
+    /// Idle ballots are evicted once there are more than twice this many ballots.
     ballots_most: usize,
-    /// Votes under a force release, and when they are freed.
+    /// Votes under a force release, with the times at which they are freed.
     frozen: BTreeSet<(Time, K)>,
     abstains: Option<Abstains>,
-    /// After a restart: stamps are taken as they are until then, because the voter has forgotten who was told what.
+    /// After a restart, stamps are accepted unchanged until this time, because the voter has forgotten which clock
+    /// values it has sent to sessions.
     trusts_until: Time,
 }
 
-/// Why a voter that has forgotten its votes does not vote.
+/// The reason why a voter that has forgotten its votes does not vote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Abstains {
-    /// A client may rely on a forgotten vote until then.
+    /// A client may rely on a forgotten vote until this time.
     Until {
         time: Time,
-        /// Whether a durable mark has told the voter how far its numbers had come.
+        /// Whether a durable mark bounds the numbers of the forgotten votes.
         has_mark: bool,
     },
-    /// It learns numbers from the others: these have answered.
+    /// The voter learns numbers from the other voters. `told` is the set of voters that have answered.
     Learning { told: quorate_core::ProcessSet, floor: u64 },
 }
 
-/// An effect of a voter. Drivers carry them out in order: what a record says is written before anything behind it is sent.
+/// An effect of a voter. Drivers apply effects in order: a record is written before anything after it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoterEffect<K> {
     /// Writes a record to the vote file. It need not reach the disk platter.
     Persist(Record<K>),
-    /// Makes durable that numbers up to this one may be used; [`Voter::reserved`] says that it is.
+    /// Makes durable that numbers up to this one may be used. The driver confirms with [`Voter::reserved`].
     Reserve(u64),
-    /// Sends to a candidate.
+    /// Sends a message to a candidate.
     Send(CandidateId, ToCandidate<K>),
-    /// Sends to another voter.
+    /// Sends a message to another voter.
     SendPeer(ProcessId, PeerMessage),
 }
 
-/// What a voter must remember over a restart. Later records of the same session or lock replace earlier ones.
+/// State that a voter must keep across a restart. Later records of the same session or lock replace earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Record<K> {
     /// A session is in this epoch.
     Session {
-        /// The session.
+        /// The session that is recorded.
         session: u128,
-        /// Its time-to-live.
+        /// Time-to-live of the session.
         ttl: Span,
-        /// Its epoch.
+        /// Epoch of the session at this voter.
         epoch: Epoch,
-        /// Whether nodes run candidates for it.
+        /// Whether nodes run candidates for the session.
         relayed: bool,
     },
-    /// A session has lapsed or ended, with everything it had.
+    /// A session has lapsed or ended, with all its requests.
     Ended {
-        /// The session.
+        /// The session that has ended.
         session: u128,
     },
     /// A lock has this last number and this vote.
     Ballot {
-        /// The lock.
+        /// The lock that is recorded.
         lock: K,
-        /// Its last number.
+        /// The last number of the lock.
         last: u64,
-        /// Its vote.
+        /// The vote, if it is given.
         vote: Option<GrantedVote>,
     },
     /// A request was ended by force.
     Dead {
-        /// The request.
+        /// The request that has ended.
         request: RequestId,
-        /// Its lock.
+        /// The lock of the request.
         lock: K,
     },
-    /// A client has released a request, up to this attempt. Written only where other candidates of the session may not know.
+    /// A client has released a request, up to this attempt. Written only if other candidates of the session
+    /// may not know it.
     Released {
-        /// The request.
+        /// The request that was released.
         request: RequestId,
-        /// The attempt.
+        /// The last attempt that has ended.
         attempt: u64,
     },
-    /// What holds for all locks and sessions.
+    /// State that concerns all locks and sessions.
     Counters {
-        /// No lock without a ballot has a number above this one.
+        /// Upper bound of the numbers of locks without a ballot.
         floor: u64,
         /// The last epoch that was begun.
         epochs: u64,
     },
-    /// A lock is not in use, and the floor stands for its numbers.
+    /// A lock is idle and its ballot was evicted. The floor bounds its numbers.
     Forgotten {
-        /// The lock.
+        /// The lock that was evicted.
         lock: K,
     },
 }
 
-/// Buffer of effects.
+/// Buffer of voter effects.
 pub type VoterEffects<K> = alloc::vec::Vec<VoterEffect<K>>;
 
-/// Maximum number of unused ballots by default.
+/// Default value of `ballots_most` in a [`Voter`].
 const BALLOTS_MOST: usize = 8192;
 
 impl<K: Name> Voter<K> {
-    /// A voter of a new cluster: it has never voted.
+    /// Creates a voter of a new cluster, which has never voted.
     pub fn new(id: ProcessId, electorate: Electorate, terms: Terms) -> Self {
         Self {
             id,
@@ -164,21 +166,21 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// The same voter with numbers bounded by what is durable; greater ones wait for [`VoterEffect::Reserve`].
+    /// The same voter with numbers bounded by the durable ceiling. Greater numbers wait for [`VoterEffect::Reserve`].
     #[must_use]
     pub fn with_ceiling(mut self, ceiling: u64) -> Self {
         self.ceiling = ceiling;
         self
     }
 
-    /// The same voter, which keeps at most this many ballots of locks that are not in use.
+    /// The same voter, which evicts idle ballots once it has more than twice this many ballots.
     #[must_use]
     pub fn with_ballots_most(mut self, most: usize) -> Self {
         self.ballots_most = most;
         self
     }
 
-    /// Handles a candidate's message.
+    /// Handles a message of a candidate.
     pub fn on_message(
         &mut self,
         from: CandidateId,
@@ -191,7 +193,7 @@ impl<K: Name> Voter<K> {
                 self.on_beat(from, session, seen, waiting, now, out);
             }
             ToVoter::Request { session, lock, claim, stamp, inside, rank, ended } => {
-                // A candidate speaks for itself and for the session that it presents.
+                // A candidate may act only for itself and for the session that it presents.
                 if claim.candidate == from && claim.request.session == session.session {
                     self.end_earlier(&lock, claim, ended, out);
                     self.on_request(session, lock, claim, (stamp, inside, rank), now, out);
@@ -238,24 +240,24 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// The wall clock shows this, in milliseconds: the logical clock is never below it, so that order survives a restart of
-    /// all voters.
+    /// Sets the wall clock in milliseconds. The logical clock is never below it, so that the order survives a
+    /// restart of all voters.
     pub fn set_wall_clock(&mut self, millis: u64) {
         self.clock = self.clock.max(millis);
     }
 
-    /// The logical clock.
+    /// The voter's logical clock.
     pub fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// Whether the voter votes. One that has forgotten its votes abstains for a while.
+    /// Returns `true` if the voter votes. A voter that has forgotten its votes abstains for a while.
     pub fn is_voting(&self) -> bool {
         self.abstains.is_none()
     }
 
-    /// Number of votes from before a restart whose clients have not been heard since. A client may have released its vote while
-    /// the voter was away; no other request gets the vote until the client is heard or its session lapses.
+    /// Number of votes from before a restart whose clients have sent no beat since. A client may have released its vote
+    /// while the voter was down; no other request gets the vote until the client sends a beat or its session lapses.
     pub fn unheard(&self) -> usize {
         let votes = self.ballots.values().filter_map(Ballot::vote);
         let is_unheard = |vote: &&GrantedVote| {
@@ -265,17 +267,17 @@ impl<K: Name> Voter<K> {
         votes.filter(is_unheard).count()
     }
 
-    /// A lock, if the voter has a ballot for it.
+    /// The ballot of a lock, if the voter has one.
     pub fn ballot(&self, lock: &K) -> Option<&Ballot> {
         self.ballots.get(lock)
     }
 
-    /// All ballots.
+    /// All ballots with their locks.
     pub fn ballots(&self) -> impl ExactSizeIterator<Item = (&K, &Ballot)> {
         self.ballots.iter()
     }
 
-    /// The greatest number given or confirmed for a lock; `None` while the voter abstains.
+    /// The greatest number given or confirmed for a lock. `None` while the voter abstains.
     pub fn last(&self, lock: &K) -> Option<u64> {
         let last = self.ballots.get(lock).map_or(self.floor, Ballot::last);
         self.is_voting().then_some(last)
@@ -291,14 +293,14 @@ impl<K: Name> Voter<K> {
         self.sessions.iter().map(|(id, session)| (*id, session))
     }
 
-    /// Shows the number of every beat that the voter remembers, where beats are numbered by the clock.
+    /// Visits the number of every beat that the voter remembers, for explorers that number beats by the clock.
     pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
         for session in self.sessions.values_mut() {
             session.beats.values_mut().for_each(|heard| show(&mut heard.number));
         }
     }
 
-    /// Shows every moment that the voter remembers, for explorers that let time go by without end.
+    /// Visits every time that the voter remembers, for explorers without a time limit.
     pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
         for session in self.sessions.values_mut() {
             session.beats.values_mut().for_each(|heard| show(&mut heard.at.0));

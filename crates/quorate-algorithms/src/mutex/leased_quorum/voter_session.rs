@@ -1,4 +1,4 @@
-//! A session as one voter knows it.
+//! A session as known to one voter.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,41 +7,41 @@ use quorate_core::{Span, Time};
 
 use super::id::{Beat, Epoch, RequestId};
 
-/// Maximum number of released requests of one session that a voter remembers.
+/// Maximum number of released requests per session that a voter remembers.
 const RELEASED_MOST: usize = 64;
 
-/// Maximum number of client incarnations of one session at one time.
+/// Maximum number of client incarnations per session at the same time.
 const INCARNATIONS_MOST: usize = 64;
 
-/// The newest beat of a client incarnation, and when the voter heard it.
+/// The newest beat of a client incarnation, and the time at which the voter received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LastBeat {
     pub(super) number: u64,
     pub(super) at: Time,
 }
 
-/// A session at a voter.
+/// The state of a session at a voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VoterSession<K> {
     pub(super) ttl: Span,
     pub(super) epoch: Epoch,
-    /// Whether nodes run candidates for it: then everything that it has lapses together.
+    /// Whether nodes run candidates for the session. If so, all its votes lapse together.
     pub(super) relayed: bool,
-    /// By client incarnation. What an incarnation has is kept for one ttl after its newest beat: a process that has died does
-    /// not keep its locks because another process of the same session lives.
+    /// The newest beat of each client incarnation. The votes of an incarnation are kept for one ttl after its newest
+    /// beat. A process that has died does not keep its locks because another process of the same session lives.
     pub(super) beats: BTreeMap<u64, LastBeat>,
-    /// The clock last told to this session in this epoch.
+    /// The clock that was last sent to this session in this epoch.
     pub(super) told: Option<u64>,
-    /// Changes with everything that the session has here.
+    /// Changes whenever the session's votes or requests at this voter change.
     pub(super) version: u64,
     /// Requests with a vote or in a queue, with their stamps.
     pub(super) requests: BTreeMap<RequestId, (K, u64)>,
-    /// Stamps of requests that wait elsewhere, told by beats.
+    /// Stamps of requests that wait at other voters, as announced by beats.
     pub(super) announced: BTreeMap<RequestId, u64>,
-    /// Requests that were ended by force, until the client lets go of them.
+    /// Requests that were ended by force, until the client releases them.
     pub(super) dead: BTreeMap<RequestId, K>,
-    /// Requests that the client has released last, with the attempt that has ended. A relay at another node may not know yet,
-    /// and must not get their votes again.
+    /// The requests that the client has released last, with the attempt that has ended. A relay at another node may not
+    /// know this yet, and must not get votes for them again.
     pub(super) released: Vec<(RequestId, u64)>,
 }
 
@@ -66,12 +66,12 @@ impl<K> VoterSession<K> {
         self.ttl
     }
 
-    /// When the session ends unless a newer beat is heard, by the voter's clock.
+    /// The time, by the voter's clock, at which the session ends unless a newer beat arrives.
     pub fn lapses(&self) -> Time {
         self.beats.values().map(|heard| heard.at + self.ttl).max().unwrap_or(Time::ZERO)
     }
 
-    /// When the voter frees what a client incarnation has, unless it hears a newer beat.
+    /// The time at which the voter frees the votes of a client incarnation unless a newer beat arrives.
     pub(super) fn lapses_of(&self, incarnation: u64) -> Option<Time> {
         match self.relayed {
             true => Some(self.lapses()),
@@ -84,7 +84,7 @@ impl<K> VoterSession<K> {
         self.beats.get(&incarnation).map(|heard| heard.at + self.ttl)
     }
 
-    /// Takes note of a release.
+    /// Records a release, and evicts the oldest one if there are too many.
     pub(super) fn release(&mut self, request: RequestId, attempt: u64) {
         if let Some((_, known)) = self.released.iter_mut().find(|(of, _)| *of == request) {
             *known = attempt.max(*known);
@@ -96,18 +96,19 @@ impl<K> VoterSession<K> {
         self.released.push((request, attempt));
     }
 
-    /// The attempt of a request that was released not long ago.
+    /// The last released attempt of a request, if the voter remembers the release.
     pub(super) fn released(&self, request: RequestId) -> Option<u64> {
         self.released.iter().find(|(of, _)| *of == request).map(|(_, attempt)| *attempt)
     }
 
-    /// Whether a restart has brought back what this client incarnation has, and no beat that extends it was heard since.
+    /// Returns `true` if a restart has restored votes of this client incarnation and no beat that extends
+    /// them has arrived since.
     pub(super) fn is_unheard(&self, incarnation: u64) -> bool {
         let beats = self.beats.iter().filter(|(of, _)| self.relayed || **of == incarnation);
         beats.map(|(_, heard)| heard.number).max() == Some(0)
     }
 
-    /// Whether a request has a vote or is in a queue.
+    /// Returns `true` if a request has a vote or is in a queue.
     pub fn has(&self, request: RequestId) -> bool {
         self.requests.contains_key(&request)
     }
@@ -117,8 +118,8 @@ impl<K> VoterSession<K> {
         self.requests.iter().map(|(request, (lock, _))| (*request, lock))
     }
 
-    /// Takes note of a beat; tells whether there is room for its incarnation. A beat that is not newer than those heard
-    /// before extends nothing.
+    /// Records a beat. Returns `false` if there are too many incarnations. A beat that is not newer than an
+    /// earlier one extends nothing.
     pub(super) fn hear(&mut self, beat: Beat, now: Time) -> bool {
         let Beat { incarnation, number } = beat;
         if !self.beats.contains_key(&incarnation) && self.beats.len() >= INCARNATIONS_MOST {
@@ -131,7 +132,7 @@ impl<K> VoterSession<K> {
         true
     }
 
-    /// The newest beat heard from a client incarnation.
+    /// The newest beat received from a client incarnation.
     pub(super) fn newest(&self, incarnation: u64) -> Beat {
         let number = self.beats.get(&incarnation).map_or(0, |heard| heard.number);
         Beat { incarnation, number }

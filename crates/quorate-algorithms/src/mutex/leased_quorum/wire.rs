@@ -1,4 +1,4 @@
-//! Messages between the processes of [`super::LeasedQuorum`], and how they are counted.
+//! Messages between the processes of [`super::LeasedQuorum`], and the kinds by which they are counted.
 
 use quorate_core::{Kind, Message as CoreMessage};
 
@@ -9,14 +9,14 @@ use super::message::{ToCandidate, ToVoter};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// From a candidate.
+    /// A message from a candidate to a voter.
     ToVoter(ToVoter<()>),
-    /// From a voter.
+    /// A message from a voter to a candidate.
     ToCandidate(ToCandidate<()>),
 }
 
 impl Message {
-    /// The beat that it carries or echoes.
+    /// The beat that the message carries or echoes.
     fn beat_mut(&mut self) -> Option<&mut Beat> {
         match self {
             Self::ToVoter(ToVoter::Beat { session, .. } | ToVoter::Request { session, .. }) => {
@@ -62,7 +62,8 @@ impl CoreMessage for Message {
                 ToCandidate::Raised { .. } => 8,
                 ToCandidate::Inquire { .. } => 9,
                 ToCandidate::Stale { .. } => 10,
-                // None of these is sent where all have the same terms, remember their votes and release by themselves.
+                // Rare here: all processes have the same terms and remember their votes, and no request is ended by
+                // force. GONE answers a REQUEST that arrives after its RELEASE.
                 ToCandidate::Gone { .. }
                 | ToCandidate::Unavailable
                 | ToCandidate::Refused { .. } => 11,

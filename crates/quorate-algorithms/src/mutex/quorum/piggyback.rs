@@ -1,4 +1,4 @@
-//! How acknowledgements travel: as messages of their own or, over the VCube diagnosis, on its answers.
+//! Transport of acknowledgements: as separate messages or, over the VCube diagnosis, piggybacked on its answers.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -10,12 +10,12 @@ use super::{AttemptRule, QuorumVoting};
 use crate::detector::{DiagnosisEvent, Piggyback, VcubeDiagnosis};
 use crate::{Piggybacking, Setup};
 
-/// The detector that takes acknowledgements along.
+/// The detector that transports acknowledgements.
 type Diagnosis = VcubeDiagnosis<DiagnosisEvent>;
 
-/// What a voting process puts out.
+/// The output type of a voting process.
 pub trait VotingOutput: From<Output> + Clone + Eq + Hash + Debug + Send + Sync {
-    /// That it has acknowledged these crashes; none if it has to tell the others itself.
+    /// The output that reports acknowledged crashes. `None` if the process has to send the acknowledgement itself.
     fn acknowledged(crashed: &ProcessSet) -> Option<Self>;
 }
 
@@ -25,12 +25,12 @@ impl VotingOutput for Output {
     }
 }
 
-/// Something for the user, or for the layer below to take along.
+/// An output for the user, or for the layer below to piggyback.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PiggybackOutput {
-    /// What a mutex tells its user.
+    /// An output of the mutex to its user.
     ToUser(Output),
-    /// It has dropped all votes of these crashed processes, and is outside.
+    /// The process has dropped all votes of these crashed processes and is outside the section.
     Acknowledged(ProcessSet),
 }
 
@@ -46,7 +46,7 @@ impl VotingOutput for PiggybackOutput {
     }
 }
 
-/// Over a diagnosis, acknowledgements ride on its answers.
+/// Over a diagnosis, acknowledgements are piggybacked on its answers.
 impl<R: AttemptRule> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> {
     type Up = Output;
 
@@ -59,9 +59,10 @@ impl<R: AttemptRule> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> 
             DiagnosisEvent::Piggybacked(..) if self.retired => {
                 out.ignored("this process has come back where nobody may");
             }
-            // It comes by way of others and may be out of date, or its author may have crashed meanwhile: it counts all
-            // the same. What it says was true when it was said, outside the section, and nobody takes it back: an
-            // author that entered later did so without votes of these, and one that has crashed is not inside.
+            // The acknowledgement was forwarded by other processes. It may be out of date, or its author may have
+            // crashed meanwhile. It counts nevertheless. It was true when its author sent it, outside the section, and
+            // it is never revoked: an author that entered later did so without votes of these processes, and a crashed
+            // author is not inside.
             DiagnosisEvent::Piggybacked(by, crashed) => self.on_acknowledge(by, &crashed, out),
         }
     }
@@ -95,7 +96,7 @@ mod tests {
 
     type PiggybackingVoter = QuorumVoting<Attempts, PiggybackOutput>;
 
-    /// Process 0 of four over the VCube.
+    /// Process 0 of four processes over the VCube.
     fn voter() -> PiggybackingVoter {
         let system = AnySystem::by_name("vcube", 4).unwrap();
         QuorumVoting::new(ProcessId::new(0), &system, LamportClock::default(), true)
@@ -138,7 +139,7 @@ mod tests {
         lower_output(voter, DiagnosisEvent::Piggybacked(ProcessId::new(by), set(crashed)))
     }
 
-    /// The voter's reply to the present request; nothing if there is none.
+    /// Delivers the voter's reply to the present request. Does nothing if there is no request.
     fn vote(voter: &mut PiggybackingVoter, by: u32) -> Vec<PiggybackOutput> {
         let from = ProcessId::new(by);
         let Phase::Waiting(candidacy) = &voter.phase else { return Vec::new() };
@@ -179,9 +180,9 @@ mod tests {
         acquire(&mut p0);
         learn(&mut p0, 3);
         learn(&mut p0, 2);
-        // With nothing settled, three of four votes are needed, and two are left.
+        // Nothing is settled, so three of four votes are needed, and only two voters are alive.
         assert_eq!([vote(&mut p0, 0), vote(&mut p0, 1)].concat(), []);
-        // p2 had acknowledged p3, and p1 has: that settles p3, and two of three are enough.
+        // p2 had acknowledged the crash of p3, and so has p1. That settles p3, and two of three votes are enough.
         assert_eq!(piggybacked(&mut p0, 2, &[3]), []);
         assert_eq!(piggybacked(&mut p0, 1, &[3]), [PiggybackOutput::ToUser(Output::Entered)]);
     }

@@ -1,13 +1,13 @@
-//! The voting side of quorum algorithms: a process gives its one vote to the best request it knows, and asks
-//! for it back when a better one comes.
+//! The voting side of quorum algorithms. A process gives its only vote to the best request it knows, and asks for it
+//! back when a better request arrives.
 
 use quorate_core::{ProcessId, ProcessSet, Stamp};
 
 use super::ClaimQueue;
 
-/// A request as a voter knows it. The smaller, the better.
+/// A request as known to a voter. A smaller claim has priority.
 pub(in crate::mutex) trait Claim: Copy + Ord {
-    /// Whose it is.
+    /// The process that made the request.
     fn process(&self) -> ProcessId;
 }
 
@@ -17,25 +17,25 @@ impl Claim for Stamp {
     }
 }
 
-/// One process's vote and those who wait for it.
+/// The vote of one process, and the claims that wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::mutex) struct Ballot<C> {
     granted: Option<C>,
-    /// Whether the vote has been asked back.
+    /// Whether the voter has asked for its vote back.
     inquired: bool,
     waiting: ClaimQueue<C>,
-    /// A closed ballot takes requests and gives no vote.
+    /// A closed ballot accepts requests but gives no vote.
     closed: bool,
 }
 
-/// What a voter has to say, and to whose request.
+/// A reply of a voter, with the request to which it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mutex) enum BallotReply<C> {
-    /// The vote is yours.
+    /// Gives the vote to the request.
     Reply(C),
-    /// May I have my vote back?
+    /// Asks for the vote back.
     Inquire(C),
-    /// Another is better than you.
+    /// Reports that another request has priority.
     Failed(C),
 }
 
@@ -46,15 +46,15 @@ impl<C> Default for Ballot<C> {
 }
 
 impl<C: Claim> Ballot<C> {
-    /// A ballot that gives no vote until it is opened.
+    /// Creates a ballot that gives no vote until it is opened.
     pub(in crate::mutex) fn closed() -> Self {
         Self { closed: true, ..Self::default() }
     }
 
-    /// A request comes in. With Sanders' correction, whoever is not the best known waiting request is told so,
-    /// also one that was the best until now. What its process had asked before is over.
+    /// Handles a request. With Sanders' correction, every request that is not the best known waiting one receives
+    /// FAILED, including a claim that was the best until now. An earlier request of the same process has ended.
     pub(in crate::mutex) fn request(&mut self, theirs: C, mut send: impl FnMut(BallotReply<C>)) {
-        // Of each process one claim is known at most, the newest.
+        // At most one claim of each process is known, the newest.
         match self.of(theirs.process()) {
             Some(newer) if newer > theirs => return,
             Some(older) => {
@@ -63,7 +63,7 @@ impl<C: Claim> Ballot<C> {
             None => {}
         }
         let Some(granted) = self.granted else {
-            // Nobody waits for a vote that could have been given.
+            // If the ballot is open and the vote free, no other claim waits.
             match self.closed {
                 true => self.waiting.insert(theirs),
                 false => self.grant(theirs, send),
@@ -75,7 +75,7 @@ impl<C: Claim> Ballot<C> {
         if theirs > granted || head.is_some_and(|head| head < theirs) {
             return send(BallotReply::Failed(theirs));
         }
-        // A head that does not outrank the holder has been told before.
+        // A head that does not outrank the holder has received FAILED before.
         if let Some(displaced) = head.filter(|head| *head < granted) {
             send(BallotReply::Failed(displaced));
         }
@@ -85,7 +85,7 @@ impl<C: Claim> Ballot<C> {
         }
     }
 
-    /// The vote comes back from one who still wants it.
+    /// Takes the vote back from a claim that keeps waiting for it. Returns `true` if the claim had the vote.
     pub(in crate::mutex) fn give_back(
         &mut self,
         theirs: C,
@@ -99,7 +99,7 @@ impl<C: Claim> Ballot<C> {
         true
     }
 
-    /// A request is over, whether it had the vote or not.
+    /// Removes a claim, whether it has the vote or waits. Returns `true` if the claim was known.
     pub(in crate::mutex) fn release(
         &mut self,
         theirs: C,
@@ -112,7 +112,7 @@ impl<C: Claim> Ballot<C> {
         self.waiting.remove(&theirs)
     }
 
-    /// A process has crashed: whatever it had or wanted is over.
+    /// Removes all claims of a crashed process.
     pub(in crate::mutex) fn forget(
         &mut self,
         process: ProcessId,
@@ -124,19 +124,19 @@ impl<C: Claim> Ballot<C> {
         }
     }
 
-    /// Begins to give its vote. Those who do not get it are told, as if they had come one after the other.
+    /// Starts to give the vote. All other waiting claims receive FAILED, as if they had arrived one after another.
     pub(in crate::mutex) fn open(&mut self, mut send: impl FnMut(BallotReply<C>)) {
         self.closed = false;
         self.grant_best(&mut send);
         self.waiting.iter().for_each(|claim| send(BallotReply::Failed(*claim)));
     }
 
-    /// Who has the vote, if anybody has.
+    /// The process that has the vote, if any.
     pub(in crate::mutex) fn holder(&self) -> ProcessSet {
         self.granted.iter().map(Claim::process).collect()
     }
 
-    /// What the process is known to claim.
+    /// The known claim of the process, if any.
     fn of(&self, process: ProcessId) -> Option<C> {
         let mut known = self.granted.iter().chain(self.waiting.iter());
         known.find(|claim| claim.process() == process).copied()

@@ -1,21 +1,21 @@
-//! Whose votes are enough, over fixed coteries and over views.
+//! Sufficient sets of votes, over fixed coteries and over views.
 
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet, VCube};
 
 use super::Views;
 
-/// Whose votes are enough. A fixed coterie needs no acknowledgements, and has none.
+/// Determines which votes are sufficient. A fixed coterie needs no acknowledgements and has none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::mutex) enum Basis {
-    /// Any two quorums meet, whatever anybody believes.
+    /// Any two quorums intersect, whatever their owners believe about crashes.
     Fixed(AnyCoterie),
-    /// Quorums of one view meet, and views are agreed on by acknowledgements.
+    /// Quorums of one view intersect, and processes agree on views by acknowledgements.
     Agreed { system: AnyPerView, views: Views },
 }
 
 impl Basis {
-    /// Over this system, before anybody has crashed.
+    /// Creates the basis over this system, before any crash.
     pub(in crate::mutex) fn new(system: &AnySystem) -> Self {
         match system {
             AnySystem::Fixed(coterie) => Self::Fixed(coterie.clone()),
@@ -25,7 +25,7 @@ impl Basis {
         }
     }
 
-    /// How many processes there are.
+    /// Number of processes in the system.
     pub(in crate::mutex) fn processes(&self) -> usize {
         match self {
             Self::Fixed(coterie) => coterie.processes(),
@@ -33,7 +33,7 @@ impl Basis {
         }
     }
 
-    /// The quorum to ask for votes, if there is one.
+    /// The quorum to ask for votes, if any.
     pub(in crate::mutex) fn quorum(
         &self,
         id: ProcessId,
@@ -47,7 +47,7 @@ impl Basis {
         }
     }
 
-    /// How many votes a quorum must have: over views, more than half of those outside the settled crashes.
+    /// Minimum size of a quorum: over views, more than half of the processes outside the settled crashes.
     pub(in crate::mutex) fn votes_needed(&self) -> usize {
         match self {
             Self::Fixed(_) => 0,
@@ -56,7 +56,7 @@ impl Basis {
     }
 }
 
-/// The system's quorum and as many more live processes, in the order of the VCube, as it takes.
+/// The system's quorum, extended to `needed` processes by further live ones in the order of the VCube.
 fn topped_up(
     system: &AnyPerView,
     id: ProcessId,

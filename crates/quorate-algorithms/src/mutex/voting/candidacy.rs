@@ -1,4 +1,4 @@
-//! The candidate's side of quorum algorithms whose quorums change: whom it has asked, and what they said.
+//! The candidate side of quorum algorithms whose quorums change: the voters that were asked, and their answers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,45 +7,45 @@ use quorate_core::{ProcessId, ProcessSet, Stamp};
 
 use super::Claim;
 
-/// What a candidate knows. Only voters believed alive are in its sets.
+/// The state of a candidate. Its sets contain only voters believed alive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::mutex) struct Candidacy {
     pub(in crate::mutex) request: SentRequest,
     pub(in crate::mutex) quorum: ProcessSet,
     pub(in crate::mutex) votes: ProcessSet,
-    /// Voters who prefer another.
+    /// Voters that prefer another request.
     pub(in crate::mutex) failed: ProcessSet,
-    /// Voters who want their vote back, and have not got it yet.
+    /// Voters that want their vote back and have not received it yet.
     pub(in crate::mutex) inquiries: ProcessSet,
 }
 
-/// A request and whom it was sent to.
+/// A request and the voters to which it was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::mutex) struct SentRequest {
     time: u64,
     pub(in crate::mutex) voters: ProcessSet,
-    /// How often the request to a voter was taken back, where it was.
+    /// Number of times that the request was withdrawn from a voter, if it was.
     attempts: BTreeMap<ProcessId, u32>,
 }
 
-/// Which request a message is about: its time, and which attempt at this voter.
+/// Identifies the request that a message is about: its time and its attempt at this voter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
     /// The time of the request.
     pub time: u64,
-    /// How often it was taken back from this voter before.
+    /// Number of times that the request was withdrawn from this voter before.
     pub attempt: u32,
 }
 
 impl Ticket {
-    /// The request as its voter knows it.
+    /// The claim by which a voter knows this request of the process.
     pub(in crate::mutex) const fn of(self, process: ProcessId) -> AttemptClaim {
         AttemptClaim { stamp: Stamp { time: self.time, process }, attempt: self.attempt }
     }
 }
 
-/// A request as its voter knows it.
+/// A request as known to a voter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::mutex) struct AttemptClaim {
     stamp: Stamp,
@@ -65,18 +65,18 @@ impl Claim for AttemptClaim {
 }
 
 impl SentRequest {
-    /// What the request to this voter is known by.
+    /// The ticket of the request at this voter.
     pub(in crate::mutex) fn ticket(&self, voter: ProcessId) -> Ticket {
         let attempt = self.attempts.get(&voter).copied().unwrap_or(0);
         Ticket { time: self.time, attempt }
     }
 
-    /// What the request is known by at every voter, unless it was ever taken back.
+    /// The ticket of the request at all voters. `None` if the request was ever withdrawn from a voter.
     pub(in crate::mutex) fn only_ticket(&self) -> Option<Ticket> {
         self.attempts.is_empty().then_some(Ticket { time: self.time, attempt: 0 })
     }
 
-    /// These voters, grouped by what they know the request by.
+    /// Groups these voters by their tickets.
     pub(in crate::mutex) fn by_ticket(
         &self,
         voters: &ProcessSet,
@@ -89,7 +89,7 @@ impl SentRequest {
         first.into_iter().chain(again.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// The request to this voter is over; under `fresh` the next one gets a new number.
+    /// Ends the request at this voter. With `fresh`, the next request to it has a new attempt number.
     pub(in crate::mutex) fn withdraw_from(&mut self, voter: ProcessId, fresh: bool) {
         if self.voters.remove(voter) && fresh {
             *self.attempts.entry(voter).or_insert(0) += 1;
@@ -98,21 +98,22 @@ impl SentRequest {
 }
 
 impl Candidacy {
-    /// A request at this time, of which nobody knows yet.
+    /// Creates a request with this time that was not sent to any voter yet.
     pub(in crate::mutex) fn new(time: u64) -> Self {
         let none = ProcessSet::new;
         let request = SentRequest { time, ..SentRequest::default() };
         Self { request, quorum: none(), votes: none(), failed: none(), inquiries: none() }
     }
 
-    /// Nothing that this voter has said counts any more.
+    /// Drops all answers of this voter.
     pub(in crate::mutex) fn discount(&mut self, voter: ProcessId) {
         self.votes.remove(voter);
         self.failed.remove(voter);
         self.inquiries.remove(voter);
     }
 
-    /// The votes to give back: one who cannot win for now gives up what is asked for; one who may still win keeps it.
+    /// The votes to return. A candidate that cannot win for now returns the votes that are asked back. A candidate that
+    /// may still win keeps them.
     pub(in crate::mutex) fn give_back(&mut self) -> ProcessSet {
         if self.failed.is_empty() || self.inquiries.is_disjoint(&self.votes) {
             return ProcessSet::new();

@@ -1,6 +1,6 @@
-//! Those who wait for a vote, the best first.
+//! The claims that wait for a vote, the best first.
 //!
-//! There are few of them and they come and go with every other message: kept in order, they need no tree.
+//! There are few claims, and they change with every other message. A sorted vector is enough; a tree is not needed.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +9,7 @@ use core::hash::{Hash, Hasher};
 /// An ordered set of claims.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct ClaimQueue<C> {
-    /// The best is the last, so that it leaves without moving the others.
+    /// The best claim is the last one, so that removing it does not move the others.
     claims: Vec<C>,
 }
 
@@ -20,14 +20,14 @@ impl<C> Default for ClaimQueue<C> {
 }
 
 impl<C> ClaimQueue<C> {
-    /// From the best to the worst.
+    /// Iterates from the best to the worst claim.
     pub(super) fn iter(&self) -> impl Iterator<Item = &C> {
         self.claims.iter().rev()
     }
 }
 
 impl<C: Copy + Ord> ClaimQueue<C> {
-    /// Adds a claim, unless it is there.
+    /// Adds a claim unless it is present.
     pub(super) fn insert(&mut self, claim: C) {
         let worse = self.claims.iter().take_while(|other| **other > claim).count();
         if self.claims.get(worse) != Some(&claim) {
@@ -35,36 +35,35 @@ impl<C: Copy + Ord> ClaimQueue<C> {
         }
     }
 
-    /// Takes a claim out; tells whether it was there.
+    /// Removes a claim. Returns `true` if it was present.
     pub(super) fn remove(&mut self, claim: &C) -> bool {
         let place = self.claims.iter().position(|other| other == claim);
         place.map(|place| self.claims.remove(place)).is_some()
     }
 
-    /// The best.
     pub(super) fn first(&self) -> Option<C> {
         self.claims.last().copied()
     }
 
-    /// Takes out the best.
+    /// Removes and returns the best claim.
     pub(super) fn pop_first(&mut self) -> Option<C> {
         self.claims.pop()
     }
 
-    /// Keeps those of whom this is true.
+    /// Removes all claims for which `stays` returns `false`.
     pub(super) fn retain(&mut self, stays: impl FnMut(&C) -> bool) {
         self.claims.retain(stays);
     }
 }
 
-/// As a set.
+/// Formats the queue as a set.
 impl<C: fmt::Debug> fmt::Debug for ClaimQueue<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }
 }
 
-/// As a set.
+/// Hashes like a `BTreeSet` with the same claims.
 impl<C: Hash> Hash for ClaimQueue<C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_usize(self.claims.len());

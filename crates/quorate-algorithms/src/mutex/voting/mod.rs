@@ -1,4 +1,4 @@
-//! What algorithms that vote share.
+//! Shared parts of the algorithms that vote.
 
 mod ballot;
 mod basis;

@@ -1,36 +1,36 @@
-//! Acknowledged failures: which crashes everyone is known to have taken note of.
+//! Acknowledged failures: the crashes that all live processes are known to have acknowledged.
 //!
-//! A set F of crashed processes is settled at a process when every process outside F has acknowledged a superset of
-//! F to it. Settled sets are closed under union, so there is a greatest one; it only grows.
+//! A set F of crashed processes is settled at a process when every process outside F has acknowledged a superset of F
+//! to it. Settled sets are closed under union, so there is a greatest one. It only grows.
 
 use alloc::vec::Vec;
 
 use quorate_core::{ProcessId, ProcessSet};
 
-/// What one process knows of the others' acknowledgements.
+/// The acknowledgements that one process has received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::mutex) struct Views {
     n: usize,
-    /// What each process has acknowledged so far; empty until somebody acknowledges anything.
+    /// The crashes that each process has acknowledged so far. Empty until the first acknowledgement.
     acknowledged: Vec<ProcessSet>,
-    /// What anybody has acknowledged: nothing else can be settled.
+    /// The crashes that any process has acknowledged. No other crash can be settled.
     known: ProcessSet,
     settled: ProcessSet,
 }
 
 impl Views {
-    /// Among n processes, of whom nobody has crashed.
+    /// Creates the views of n processes, none of which has crashed.
     pub(in crate::mutex) fn new(n: usize) -> Self {
         let (known, settled) = (ProcessSet::new(), ProcessSet::new());
         Self { n, acknowledged: Vec::new(), known, settled }
     }
 
-    /// The crashes that everyone left has acknowledged.
+    /// The crashes that all remaining processes have acknowledged.
     pub(in crate::mutex) const fn settled(&self) -> &ProcessSet {
         &self.settled
     }
 
-    /// Whether the process has acknowledged exactly this.
+    /// Returns `true` if the process has acknowledged exactly these crashes.
     pub(in crate::mutex) fn has_acknowledged(
         &self,
         process: ProcessId,
@@ -42,13 +42,13 @@ impl Views {
         }
     }
 
-    /// A process acknowledges crashes. Tells whether more is settled now.
+    /// Records that a process acknowledges crashes. Returns `true` if more crashes are settled now.
     pub(in crate::mutex) fn acknowledge(
         &mut self,
         process: ProcessId,
         crashed: &ProcessSet,
     ) -> bool {
-        // Nobody honest speaks of processes that do not exist.
+        // An honest process does not name processes that do not exist.
         if process.index() >= self.n || crashed.last().is_some_and(|last| last.index() >= self.n) {
             return false;
         }
@@ -67,9 +67,9 @@ impl Views {
         more
     }
 
-    /// Whether everyone who would have to has acknowledged some of the news. Whatever more is settled now contains some of
-    /// them: without them it would have been settled before. Finding the greatest settled set costs n times as much, and
-    /// is in vain for all but the last of n acknowledgements.
+    /// Returns `true` if every process that would have to has acknowledged some of the news. A newly settled set
+    /// contains some of them: without them it would have been settled before. Finding the greatest settled set costs n
+    /// times as much, and is needless for all but the last of n acknowledgements.
     fn may_settle(&self, mut news: ProcessSet) -> bool {
         for (set, process) in self.acknowledged.iter().zip(ProcessId::all(self.n)).rev() {
             if !self.known.contains(process) {
@@ -82,7 +82,7 @@ impl Views {
         true
     }
 
-    /// Shrinks what anybody has acknowledged until everyone outside it has acknowledged all of it.
+    /// Shrinks the set of known crashes until every process outside it has acknowledged all of it.
     fn greatest_settled(&self) -> ProcessSet {
         let mut candidate = self.known.clone();
         loop {
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(views.settled(), &set(&[1, 2]));
     }
 
-    /// The union of all sets that are settled by the definition, of those that anybody has acknowledged.
+    /// The union of all sets of known crashes that are settled by definition.
     fn settled_by_definition(acknowledged: &[ProcessSet]) -> ProcessSet {
         let n = acknowledged.len();
         let known = acknowledged.iter().fold(ProcessSet::new(), |known, set| &known | set);
@@ -176,7 +176,7 @@ mod tests {
             let mut views = Views::new(5);
             let mut acknowledged = vec![ProcessSet::new(); 5];
             for (process, bits) in acknowledgements {
-                // Nobody acknowledges its own crash.
+                // A process does not acknowledge its own crash.
                 let bits = bits & !(1 << process);
                 let crashed: ProcessSet =
                     ProcessId::all(5).filter(|other| bits >> other.index() & 1 == 1).collect();

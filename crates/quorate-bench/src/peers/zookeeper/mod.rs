@@ -1,7 +1,8 @@
-//! ZooKeeper: three nodes, and locks by the recipe that Curator made known.
+//! ZooKeeper: three nodes, with locks by the recipe that Curator made known.
 //!
-//! Make a node that goes with the session and has a number; whoever has the lowest has the lock, the others watch the one
-//! before them; freeing is deleting. The recipe lists all nodes again whenever something happened, and so do we.
+//! A client creates an ephemeral sequential node. The client with the lowest number holds the lock, and every other client
+//! watches the node before its own. Releasing is deleting the node. The recipe lists all nodes again after each event, and
+//! so does this client.
 
 mod wire;
 
@@ -22,10 +23,10 @@ use wire::{CreateMode, NO_NODE, NODE_EXISTS, RequestError, ZookeeperSession};
 
 const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
-/// A session may be as short as two ticks and as long as twenty: from one second to ten.
+/// The session timeout must be two to twenty ticks: one to ten seconds.
 const TICK_MS: u32 = 500;
 
-/// Where Debian has it.
+/// Path of the Debian package.
 const DEBIAN: &str = "/usr/share/java/zookeeper.jar";
 
 pub(super) struct Zookeeper {
@@ -57,7 +58,7 @@ impl Zookeeper {
         Ok(all)
     }
 
-    /// A node is ready when it gives a session: then it knows a leader.
+    /// Waits until a node grants a session, because then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
         let address = self.addresses[node];
         ready(&mut self.processes, node, || ZookeeperSession::open(address, Duration::from_secs(1)))
@@ -69,7 +70,7 @@ impl Zookeeper {
     }
 }
 
-/// What Java has to load: of a folder that ZOOKEEPER_HOME names, or Debian's.
+/// Java class path: from ZOOKEEPER_HOME, or of the Debian package.
 fn class_path() -> Result<String, Absent> {
     if let Some(home) = std::env::var_os("ZOOKEEPER_HOME") {
         let home = PathBuf::from(home);
@@ -105,7 +106,7 @@ fn write_config(folder: &Path, node: usize, ports: &[SocketAddr]) -> std::io::Re
     Ok(file)
 }
 
-/// What a server says of itself.
+/// Version that a server reports.
 async fn version(address: SocketAddr) -> Result<String, BenchError> {
     let mut stream = loopback::dial(address).await.map_err(BenchError::new)?;
     stream.write_all(b"srvr").await.map_err(BenchError::new)?;
@@ -139,13 +140,13 @@ impl Service for Zookeeper {
 
 pub(super) struct ZookeeperLockClient {
     session: ZookeeperSession,
-    /// The node below which nodes of the last lock are: it stays.
+    /// Parent node of the last lock. It is never deleted.
     parent: String,
     own: Option<String>,
 }
 
 impl ZookeeperLockClient {
-    /// Makes the nodes above those of a lock, unless they were there the last time.
+    /// Creates the parent nodes of a lock, unless the last lock had the same ones.
     async fn parents(&mut self, name: &str) -> Result<(), RequestError> {
         if self.parent.get(1..) == Some(name) {
             return Ok(());
@@ -175,7 +176,7 @@ impl ZookeeperLockClient {
             };
             match self.session.watch(&format!("{}/{before}", self.parent)).await {
                 Ok(()) => self.session.event().await?,
-                // It has gone meanwhile.
+                // The node was deleted in the meantime.
                 Err(RequestError::Code(NO_NODE)) => {}
                 Err(other) => return Err(other),
             }

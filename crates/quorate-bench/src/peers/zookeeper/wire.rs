@@ -1,8 +1,8 @@
-//! As much of ZooKeeper's protocol as locks need: frames with a length in front, numbers of four and eight bytes, and texts
-//! and lists with a length in front.
+//! The part of the ZooKeeper protocol that locks need: length-prefixed frames, integers of four and eight bytes, and
+//! length-prefixed strings and lists.
 //!
-//! A connection is used by one client, which reads the answers itself: nothing goes through another task, so that ZooKeeper
-//! is not charged for a client that does more than a lock needs. Only the words by which a session lives come from elsewhere.
+//! A connection is used by one client, which reads the replies itself. No other task reads, so that the measurement does
+//! not include client work that a lock does not need. Only the pings of the session are sent by another task.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use tokio::task::JoinHandle;
 use crate::loopback;
 use crate::service::BenchError;
 
-/// No frame is longer: a list of thousands of names is far below.
+/// Maximum length of a frame. A list of thousands of names is far shorter.
 const FRAME_MOST: usize = 16 << 20;
 
-/// Numbers that the protocol has for questions.
+/// Operation codes of the protocol.
 const CREATE: i32 = 1;
 const DELETE: i32 = 2;
 const GET_DATA: i32 = 4;
 const GET_CHILDREN: i32 = 8;
 const PING: i32 = 11;
 
-/// Numbers of what is no answer to a question: an event, and the answer to a sign of life.
+/// Transaction numbers of frames that answer no request: an event, and the reply to a ping.
 const EVENT_XID: i32 = -1;
 const PING_XID: i32 = -2;
 
-/// Errors that are part of the recipe.
+/// Error codes that are part of the recipe.
 pub(super) const NO_NODE: i32 = -101;
 pub(super) const NODE_EXISTS: i32 = -110;
 
-/// How a node is made.
+/// Kind of node to create.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CreateMode {
     Persistent = 0,
-    /// It goes with its session, and its name ends in a number that counts up.
+    /// The node is deleted with its session, and its name ends in an increasing number.
     EphemeralSequential = 3,
 }
 
-/// Why there is no answer.
+/// Reason why a request failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// ZooKeeper says so, by number.
+    /// ZooKeeper replied with this error code.
     Code(i32),
     Lost(BenchError),
 }
@@ -63,19 +63,19 @@ fn lost(why: impl ToString) -> RequestError {
     RequestError::Lost(BenchError::new(why))
 }
 
-/// A session with a connection of its own.
+/// Session with its own connection.
 pub(super) struct ZookeeperSession {
     reader: BufReader<OwnedReadHalf>,
     writer: Arc<Mutex<OwnedWriteHalf>>,
     pinger: JoinHandle<()>,
-    /// The number of the last question.
+    /// Number of the last request.
     number: i32,
-    /// How many events have come that nobody has waited for.
+    /// Number of events received since the last watch was set.
     events: usize,
 }
 
 impl ZookeeperSession {
-    /// A new session, which is over if it is not heard of for so long.
+    /// Opens a new session that expires after `ttl` without contact.
     pub(super) async fn open(address: SocketAddr, ttl: Duration) -> Result<Self, BenchError> {
         let (reader, mut writer) =
             loopback::dial(address).await.map_err(BenchError::new)?.into_split();
@@ -103,7 +103,7 @@ impl ZookeeperSession {
         Ok(Self { reader, writer, pinger, number: 0, events: 0 })
     }
 
-    /// Makes a node; its name, which is longer than the one asked for if it is counted up.
+    /// Creates a node and returns its name, which has a number appended if the node is sequential.
     pub(super) async fn create(
         &mut self,
         path: &str,
@@ -125,7 +125,7 @@ impl ZookeeperSession {
         Ok(())
     }
 
-    /// The names of the nodes below one.
+    /// Names of the children of a node.
     pub(super) async fn children(&mut self, path: &str) -> Result<Vec<String>, RequestError> {
         let mut body = FrameWriter::default();
         body.text(path).flag(false);
@@ -136,7 +136,7 @@ impl ZookeeperSession {
         Ok(names?)
     }
 
-    /// Asks to be told when a node goes or changes. It is an error if there is none.
+    /// Watches a node for deletion or change. Fails if the node does not exist.
     pub(super) async fn watch(&mut self, path: &str) -> Result<(), RequestError> {
         let mut body = FrameWriter::default();
         body.text(path).flag(true);
@@ -145,7 +145,7 @@ impl ZookeeperSession {
         Ok(())
     }
 
-    /// Waits until that is told.
+    /// Waits for the event of the watch.
     pub(super) async fn event(&mut self) -> Result<(), RequestError> {
         while self.events == 0 {
             let (number, _) = self.next().await?;
@@ -176,7 +176,7 @@ impl ZookeeperSession {
         }
     }
 
-    /// What comes next: which question it answers, and the rest. Events are counted.
+    /// Reads the next frame. Returns the number of its request and the rest. Events are counted.
     async fn next(&mut self) -> Result<(i32, Vec<u8>), RequestError> {
         let bytes = frame(&mut self.reader).await?;
         let mut reader = FrameReader(&bytes);
@@ -219,7 +219,7 @@ async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<u8>, BenchEr
     Ok(bytes)
 }
 
-/// What is said.
+/// Encoder of a frame.
 #[derive(Default)]
 struct FrameWriter(Vec<u8>);
 
@@ -255,7 +255,7 @@ impl FrameWriter {
     }
 }
 
-/// What is left to read of an answer.
+/// Rest of a frame that is being decoded.
 struct FrameReader<'b>(&'b [u8]);
 
 impl FrameReader<'_> {

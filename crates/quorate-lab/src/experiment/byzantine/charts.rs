@@ -1,4 +1,4 @@
-//! The charts: what is kept and what it costs, against the number of generals.
+//! Charts of the share of correct runs and of the cost, against the number of generals.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 
@@ -30,7 +30,7 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
     ]
 }
 
-/// A line for each algorithm and number of traitors from the least on.
+/// A line for each algorithm and number of traitors, from `least` on.
 fn lines(rows: &[Row], least: usize, value: fn(&Row) -> Option<f64>) -> Vec<Line> {
     let mut lines = Vec::new();
     for (variant, (algorithm, short)) in ALGORITHMS.into_iter().enumerate() {

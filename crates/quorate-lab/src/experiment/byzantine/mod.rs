@@ -1,4 +1,4 @@
-//! How many traitors generals bear, with oral and with signed messages, and what it costs.
+//! Number of traitors that generals tolerate, with oral and with signed messages, and the cost.
 
 mod charts;
 mod text;
@@ -27,13 +27,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const ALGORITHMS: [(&str, &str); 2] = [("byzantine-generals", "OM"), ("signed-generals", "SM")];
 
-/// The most traitors.
+/// Maximum number of traitors.
 const TRAITORS_MOST: usize = 4;
 
-/// Of runs that need more messages than this there are none: they are exponentially many.
+/// Maximum number of messages of a run. Cells that need more are skipped, because the number grows exponentially.
 const MESSAGES_MOST: u64 = 250_000;
 
-/// The ways in which traitors conspire: all do the same, or each what it likes.
+/// Ways in which traitors conspire: all use the same strategy, or each draws its own.
 const CONSPIRACIES: [Option<Strategy>; 5] = [
     Some(Strategy::TwoFaced),
     Some(Strategy::Liar),
@@ -45,21 +45,21 @@ const CONSPIRACIES: [Option<Strategy>; 5] = [
 const STRATEGIES: [Strategy; 5] =
     [Strategy::TwoFaced, Strategy::Liar, Strategy::Equivocator, Strategy::Random, Strategy::Silent];
 
-/// So many generals, among them so many traitors.
+/// A number of generals and a number of traitors among them.
 #[derive(Clone, Copy)]
 struct Field {
     algorithm: &'static str,
     n: usize,
     m: usize,
-    /// How many messages it takes if nobody lies.
+    /// Number of messages if no general lies.
     formula: u64,
 }
 
-/// What came of all runs of a field.
+/// Results of all runs of a field.
 struct Row {
     field: Field,
     runs: usize,
-    /// What a run takes in which nobody lies.
+    /// Number of messages of a run in which no general lies.
     healthy: Option<u64>,
     agreed: Option<f64>,
     valid: Option<f64>,
@@ -80,7 +80,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
             }
         }
     }
-    // One without traitors, and one for each seed with them.
+    // One run without traitors, and one for each seed with them.
     let runs_of = |field: &Field| if field.is_skipped() { 0 } else { 1 + request.seeds };
     let cells: Vec<(Field, u64)> = fields
         .iter()
@@ -112,7 +112,7 @@ impl Field {
         self.formula > MESSAGES_MOST
     }
 
-    /// Whether oral messages are said to be enough.
+    /// Whether oral messages are sufficient according to the theory.
     fn is_inside(&self) -> bool {
         self.n > 3 * self.m
     }
@@ -121,8 +121,8 @@ impl Field {
         Scenario { tolerates: Some(self.m), ..Scenario::new(self.algorithm, self.n) }
     }
 
-    /// The run of a seed: the order, who lies and how are drawn, alike for both algorithms. In half of the runs the
-    /// commander is a traitor.
+    /// Scenario of a seed. The order, the traitors and their strategies are drawn, equally for both algorithms. In half of
+    /// the runs the commander is a traitor.
     fn scenario(&self, seed: u64) -> Scenario {
         let Self { n, m, .. } = *self;
         let mut random = Random::new(seed << 32 | (m as u64) << 16 | n as u64, Stream::Experiment);

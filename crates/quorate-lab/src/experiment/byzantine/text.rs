@@ -1,4 +1,4 @@
-//! What a person reads.
+//! Tables and notes for human readers.
 
 use super::super::Block;
 use super::super::agreements::per_cent;
@@ -36,7 +36,7 @@ pub(super) fn blocks(rows: &[Row], up_to: usize) -> Vec<Block> {
     ]
 }
 
-/// A line for each number of generals, a column for each number of traitors and algorithm.
+/// A row for each number of generals, and a column for each algorithm and number of traitors.
 fn grid(title: &str, rows: &[Row], up_to: usize, cell: impl Fn(&Row) -> String) -> Block {
     let line = |n: usize| {
         let cells = ALGORITHMS.into_iter().flat_map(|(algorithm, _)| {

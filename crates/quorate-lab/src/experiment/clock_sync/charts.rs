@@ -1,4 +1,4 @@
-//! The charts: the error and its bound, against asymmetry and against drift.
+//! Charts of the error and its bound, against asymmetry and against drift.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 

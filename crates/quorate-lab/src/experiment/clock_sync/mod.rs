@@ -1,4 +1,5 @@
-//! How well clocks are set: the error against the asymmetry of the round trip and against drift, beside the bound.
+//! Accuracy of clock synchronization: the error against the asymmetry of the round trip and
+//! against drift, beside the bound.
 
 mod charts;
 mod text;
@@ -24,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What is compared: the algorithm, how many processes it takes, and how often it probes.
+/// Algorithm to compare, with its number of processes and of probes.
 struct Series {
     name: &'static str,
     algorithm: &'static str,
@@ -38,10 +39,10 @@ const SERIES: [Series; 3] = [
     Series { name: "Berkeley, 5 clocks", algorithm: "berkeley", processes: 5, probes: 1 },
 ];
 
-/// By what clocks are made wrong.
+/// Source of the error of clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ErrorSource {
-    /// In hundredths: of a round trip of 2 ms the question takes (1 + a) ms, the answer (1 - a) ms.
+    /// In hundredths: of a round trip of 2 ms the request takes (1 + a) ms, the reply (1 - a) ms.
     Asymmetry(u64),
     /// In parts per million, ten seconds after the clock was set.
     Drift(u64),
@@ -77,20 +78,20 @@ impl ErrorSource {
     }
 }
 
-/// How long clocks run before they are looked at again.
+/// Time that clocks run before they are measured again.
 const DRIFT_TIME: Span = Span::from_millis(10_000);
 
-/// Up to how much longer than usual a message takes.
+/// Maximum additional delay of a message in nanoseconds.
 const JITTER: u64 = 200_000;
 
-/// A run to be made.
+/// One run of the experiment.
 struct Cell {
     source: ErrorSource,
     series: usize,
     seed: u64,
 }
 
-/// What a run has shown, in microseconds.
+/// Result of a run, in microseconds.
 #[derive(Serialize, Deserialize)]
 struct Measured {
     #[serde(with = "exact::figure")]
@@ -100,7 +101,7 @@ struct Measured {
     command: String,
 }
 
-/// What a series has shown for one cause, over all seeds.
+/// Results of a series for one source of error, over all seeds.
 struct Row {
     source: ErrorSource,
     series: usize,
@@ -108,9 +109,9 @@ struct Row {
     error: Statistics,
     error_most: f64,
     bound: Statistics,
-    /// In how many runs the error was greater than the bound.
+    /// Number of runs in which the error exceeded the bound.
     exceeded: u64,
-    /// The run with the greatest error.
+    /// Command that repeats the run with the greatest error.
     replay: String,
 }
 
@@ -155,8 +156,8 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     Ok(Measured { error: micro(error), bound: micro(bound), command: command(&scenario) })
 }
 
-/// How far a client was off the true time when it was set, or two clocks of a round from each other; and how far they
-/// might have been.
+/// Error of a client against the true time when it was set, or difference between two clocks of a
+/// round; and its upper bound.
 fn when_set(clock: &ClockReport) -> Option<(u64, u64)> {
     match &clock.precision {
         Some(together) => Some((together.worst, together.worst_most)),
@@ -199,7 +200,7 @@ fn scenario(cell: &Cell) -> Scenario {
     let law = |least| Delay::Uniform(Span(least), Span(least + JITTER));
     scenario.delay = law(back);
     let process = |process| ProcessSelector::Process(ProcessId::from_index(process));
-    // A client asks the server, the master asks everybody.
+    // A client queries the server; the master queries every other process.
     let questions: Vec<(usize, usize)> = match series.algorithm {
         "cristian" => vec![(1, 0)],
         _ => (1..series.processes).map(|other| (0, other)).collect(),
@@ -214,7 +215,7 @@ fn scenario(cell: &Cell) -> Scenario {
     scenario
 }
 
-/// The command that makes such a run alone.
+/// Command that repeats this run alone.
 fn command(scenario: &Scenario) -> String {
     let links = scenario.link_delay.iter().map(|own| format!(" --link-delay {own}"));
     let mut command = format!(

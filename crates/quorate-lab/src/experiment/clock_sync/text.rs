@@ -1,4 +1,4 @@
-//! The tables as a person reads them.
+//! The tables for human readers.
 
 use super::{DRIFT_TIME, ErrorSource, Row, SERIES};
 use crate::experiment::Block;

@@ -1,4 +1,4 @@
-//! The charts: detection time, mistakes and messages against n.
+//! Charts of detection time, mistakes and messages against n.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 

@@ -1,5 +1,5 @@
-//! Failure detectors side by side: how soon a crash is known everywhere, how often anybody errs where time has no bound,
-//! and what it costs.
+//! Comparison of failure detectors: how soon a crash is known to every process, how often processes err if delays have
+//! no bound, and the cost.
 
 mod charts;
 mod text;
@@ -36,7 +36,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The detectors, and how a person calls them.
+/// Detectors, and their labels.
 const SERIES: [(&str, &str); 4] = [
     ("heartbeat", "all to all"),
     ("adaptive-heartbeat", "adaptive"),
@@ -44,26 +44,26 @@ const SERIES: [(&str, &str); 4] = [
     ("heartbeat-ring", "ring"),
 ];
 
-/// How long mistakes are counted for, in virtual time.
+/// Virtual time during which mistakes are counted.
 const WATCHED: Span = Span::from_millis(5_000);
 
-/// How many rounds messages are counted for.
+/// Number of rounds during which messages are counted.
 const ROUNDS: u64 = 50;
 
-/// A run to be made.
+/// One cell of the experiment, which takes three runs.
 struct Cell {
     series: usize,
     n: usize,
     seed: u64,
 }
 
-/// What the three runs of a cell have shown.
+/// Results of the three runs of a cell.
 #[derive(Serialize, Deserialize)]
 struct Measured {
-    /// From the crash until everyone left knew, in nanoseconds and in rounds.
+    /// Time from the crash until every survivor knew of it, in nanoseconds and in rounds.
     detection: (u64, u64),
     mistakes: u64,
-    /// How long it was watched for them, in hours.
+    /// Virtual time during which mistakes were counted, in hours.
     #[serde(with = "exact::figure")]
     hours: f64,
     #[serde(with = "exact::figure")]
@@ -75,20 +75,20 @@ struct Measured {
     command: String,
 }
 
-/// A detector among n processes, over all seeds.
+/// Results of a detector among n processes, over all seeds.
 struct Row {
     series: usize,
     n: usize,
     runs: u64,
     round: Span,
-    /// In milliseconds.
+    /// Detection time in milliseconds.
     detection: Statistics,
     detection_most: f64,
     rounds_most: u64,
     mistakes: Statistics,
     messages_round: f64,
     messages_second: f64,
-    /// The run with the longest detection.
+    /// Command that repeats the run with the longest detection.
     replay: String,
 }
 
@@ -159,7 +159,7 @@ fn unmeasurable(cell: &Cell, problem: &str) -> CannotRun {
     }
 }
 
-/// Delays have a bound: 0.5 to 1.5 ms.
+/// Scenario with bounded delays: 0.5 to 1.5 ms.
 fn scenario(cell: &Cell) -> Scenario {
     let mut scenario = Scenario::new(SERIES[cell.series].0, cell.n);
     scenario.seed = cell.seed;
@@ -167,12 +167,12 @@ fn scenario(cell: &Cell) -> Scenario {
     scenario
 }
 
-/// Nothing happens for so many rounds, until just before the next would begin.
+/// Scenario without faults over [`ROUNDS`] rounds, which ends just before the next round would start.
 fn calm(cell: &Cell, round: Span) -> Scenario {
     Scenario { until: Some(SpanText(Span(ROUNDS * round.0 - 1))), ..scenario(cell) }
 }
 
-/// One crashes at a moment of the second round; the seed draws both.
+/// Scenario in which one process crashes during the second round. The seed determines the process and the time.
 fn crash(cell: &Cell, round: Span) -> Scenario {
     let mut random = Random::new(cell.seed, Stream::Experiment);
     let at = When::At(Time(round.0 + random.below(round.0)));
@@ -182,13 +182,13 @@ fn crash(cell: &Cell, round: Span) -> Scenario {
     scenario
 }
 
-/// Delays without a bound: any silence may be a slow message, and sooner or later one is.
+/// Scenario with unbounded delays: any silence may be a slow message, and sooner or later one is.
 fn with_unbounded_delays(cell: &Cell) -> Scenario {
     let delay = Delay::Exponential(Span::from_millis(1));
     Scenario { delay, until: Some(SpanText(WATCHED)), ..scenario(cell) }
 }
 
-/// How long a round of the scenario's detector takes.
+/// Duration of a round of the scenario's detector.
 fn round(scenario: &Scenario) -> Result<Span, CannotRun> {
     struct Round(quorate_algorithms::Setup);
     impl Visitor for Round {

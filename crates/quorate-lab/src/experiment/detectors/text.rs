@@ -1,4 +1,4 @@
-//! The table as a person reads it.
+//! The table for human readers.
 
 use super::{Row, SERIES, WATCHED};
 use crate::experiment::Block;

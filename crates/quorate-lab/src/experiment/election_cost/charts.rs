@@ -1,4 +1,4 @@
-//! The charts: messages, bytes and time against n, a line for each algorithm and case.
+//! Charts of messages, bytes and time against n, with a line for each algorithm and case.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 

@@ -1,4 +1,4 @@
-//! A leader's crash: what it costs a bully and what a leader that is taken from the detector, point by point.
+//! Cost of a leader's crash: the bully algorithm compared with a leader chosen by the failure detector.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::fault::ProcessAt;
@@ -13,13 +13,13 @@ use super::{Request, SweepError, Value, doubling, exact, sweep};
 use crate::CannotRun;
 use quorate_run::run as run_once;
 
-/// How many processes there are at most: detectors among more would take long to say the same.
+/// Maximum number of processes. More would take long, and detectors would give the same result.
 const MOST: usize = 64;
-/// When the leader crashes, and for how long all runs are watched, in message delays.
+/// Time of the leader's crash, and duration of all runs, in message delays.
 pub(super) const CRASH: u64 = 40;
 pub(super) const WATCHED: u64 = 240;
 
-/// Who is compared.
+/// Algorithms that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Rival {
     Bully,
@@ -45,7 +45,8 @@ impl Rival {
         }
     }
 
-    /// How many pairs have to be watched: a bully minds only those above it.
+    /// Number of pairs in which one process must watch the other. A process of the bully algorithm
+    /// watches only those above it.
     const fn pairs(self, n: u64) -> u64 {
         match self {
             Self::Bully | Self::DelayedBully => n * (n - 1) / 2,
@@ -54,7 +55,7 @@ impl Rival {
     }
 }
 
-/// What a crash has cost.
+/// Cost of a crash.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CrashRow {
     pub(super) rival: Rival,
@@ -64,10 +65,10 @@ pub(super) struct CrashRow {
     /// Messages of the election after the crash.
     pub(super) messages: u64,
     bytes: u64,
-    /// The detector's messages in a message delay, in the mean.
+    /// Mean number of messages of the detector per message delay.
     #[serde(with = "exact::figure")]
     pub(super) detector_rate: f64,
-    /// From the crash until everybody follows the new leader, in message delays.
+    /// Time from the crash until every process follows the new leader, in message delays.
     #[serde(with = "exact::figure")]
     pub(super) time: f64,
 }
@@ -107,7 +108,7 @@ fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, Can
         detector,
         n,
         pairs: rival.pairs(n as u64),
-        // What was sent without the crash was for the first election.
+        // The messages of the run without the crash belong to the first election.
         messages: with_crash.messages.total - without_crash.messages.total,
         bytes: bytes(&with_crash) - bytes(&without_crash),
         detector_rate: sent as f64 * unit as f64 / with_crash.virtual_time.max(1) as f64,
@@ -115,7 +116,7 @@ fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, Can
     })
 }
 
-/// The greatest leads from the start on and crashes, or does not.
+/// The greatest process leads from the start and crashes if `crash` is set.
 fn scenario(rival: Rival, detector: DetectorChoice, n: usize, crash: bool) -> Scenario {
     let mut scenario = Scenario::new(rival.algorithm(), n);
     let unit = scenario.delay_unit().0;

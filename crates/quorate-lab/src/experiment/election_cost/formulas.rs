@@ -1,4 +1,4 @@
-//! What the literature says that an election costs.
+//! Cost of an election according to the literature.
 
 use quorate_core::election::Candidates;
 use quorate_sim::Scenario;
@@ -6,8 +6,8 @@ use quorate_sim::Scenario;
 use super::world::{Contender, Order, Starters};
 use super::{Cell, Prediction};
 
-/// What the algorithm is said to send in such a world. `drawn` is what the rule gives, in the mean, for the starters that
-/// the seeds have drawn.
+/// Predicted number of messages of the algorithm in such a scenario. `drawn` is the mean value of the rule for the starters
+/// that the seeds have drawn.
 pub(super) fn messages(
     contender: &Contender,
     starters: Starters,
@@ -52,7 +52,7 @@ pub(super) fn messages(
     }
 }
 
-/// What one starter costs: d steps to the greatest on the ring, or h greater ones.
+/// Cost with one starter, with d steps to the greatest on the ring or h greater processes.
 fn rule(contender: &Contender) -> Option<&'static str> {
     match (contender.algorithm, contender.rank_delay) {
         ("chang-roberts", _) => Some("d + 2n"),
@@ -63,7 +63,7 @@ fn rule(contender: &Contender) -> Option<&'static str> {
     }
 }
 
-/// What the rule gives for the starter of this world, if it has one that the seed has drawn.
+/// Value of the rule for the starter of this scenario, if the seed has drawn it.
 pub(super) fn by_rule(cell: &Cell, scenario: &Scenario) -> Option<f64> {
     rule(cell.contender)?;
     let starter = scenario.first_requests().first().map(|(process, _)| *process)?;
@@ -83,12 +83,12 @@ pub(super) fn by_rule(cell: &Cell, scenario: &Scenario) -> Option<f64> {
     })
 }
 
-/// The most that a run may send, to know which take long.
+/// Maximum number of messages of a run, to tell which runs take long.
 pub(super) fn most(cell: &Cell) -> u64 {
     messages(cell.contender, cell.starters, cell.order, cell.n, None).value.ends().1 as u64
 }
 
-/// 1 + 1/2 + .. + 1/n.
+/// Harmonic number: 1 + 1/2 + .. + 1/n.
 fn harmonic(n: f64) -> f64 {
     (1..=n as u64).rev().map(|k| 1.0 / k as f64).sum()
 }

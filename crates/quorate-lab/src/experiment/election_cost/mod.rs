@@ -1,5 +1,5 @@
-//! What an election costs: messages, bytes and time against the number of processes, beside the formulas; and what a
-//! leader's crash costs a bully and a leader taken from a detector.
+//! Cost of an election: messages, bytes and time against the number of processes, beside the formulas. Also the cost of a
+//! leader's crash, for the bully algorithm and for a leader chosen by the failure detector.
 
 mod charts;
 mod crash;
@@ -30,7 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A run to be made.
+/// One run of the experiment.
 struct Cell {
     contender: &'static Contender,
     starters: Starters,
@@ -39,22 +39,22 @@ struct Cell {
     seed: u64,
 }
 
-/// What a run has shown.
+/// Result of a run.
 #[derive(Serialize, Deserialize)]
 struct Measured {
     #[serde(with = "exact::figure")]
     messages: f64,
     #[serde(with = "exact::figure")]
     bytes: f64,
-    /// From the beginning to the last decision, in message delays.
+    /// Time from the start to the last decision, in message delays.
     #[serde(with = "exact::figure")]
     time: f64,
-    /// What its rule gives for whoever the seed has drawn to begin.
+    /// Value of the algorithm's rule for the starter that the seed has drawn.
     #[serde(with = "exact::optional_figure")]
     by_rule: Option<f64>,
 }
 
-/// What an election costs with n processes, over all seeds.
+/// Cost of an election with n processes, over all seeds.
 struct Row {
     contender: &'static Contender,
     starters: Starters,
@@ -83,7 +83,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     for &(contender, starters, order, n) in &groups {
         cells.extend((0..seeds(order)).map(|seed| Cell { contender, starters, order, n, seed }));
     }
-    // The longest first, so that no thread is left with one at the end.
+    // The longest runs first, so that no thread is left with one at the end.
     let mut longest_first: Vec<usize> = (0..cells.len()).collect();
     longest_first.sort_by_key(|place| std::cmp::Reverse(formulas::most(&cells[*place])));
     let answers = sweep(request, &longest_first, |place| measure(&cells[*place]));

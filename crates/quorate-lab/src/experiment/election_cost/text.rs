@@ -1,4 +1,4 @@
-//! The tables as a person reads them.
+//! The tables for human readers.
 
 use super::crash::{CRASH, CrashRow, WATCHED};
 use super::world::{CONTENDERS, RANK_DELAYS, Starters};
@@ -24,7 +24,7 @@ fn cost(rows: &[Row]) -> Block {
             figure(row.time),
         ]
     };
-    // Every third doubling is enough to see the growth, and the last size of each.
+    // Every third doubling is sufficient to show the growth; the last size of each case is shown too.
     let shown = |row: &&Row| {
         let last = rows.iter().filter(|other| same(other, row)).map(|other| other.n).max();
         row.n.ilog2().is_multiple_of(3) || last == Some(row.n)
@@ -46,7 +46,7 @@ fn cost(rows: &[Row]) -> Block {
     }
 }
 
-/// The formulas themselves; they are the same for every n but for the numbers.
+/// The formulas themselves, once for each case. Only their values depend on n.
 fn formulas(rows: &[Row]) -> Block {
     let first = |row: &&Row| !rows.iter().any(|other| same(other, row) && other.n < row.n);
     let row = |row: &Row| {
@@ -64,7 +64,7 @@ fn formulas(rows: &[Row]) -> Block {
     }
 }
 
-/// By what power of n messages and bytes grow from one size to the next, at the largest sizes.
+/// Exponents of n by which messages, bytes and time grow between the two largest sizes.
 fn growth(rows: &[Row]) -> Block {
     let mut lines = Vec::new();
     for row in rows {
@@ -159,7 +159,7 @@ pub(super) fn notes(up_to: usize) -> Vec<String> {
     notes
 }
 
-/// What was asked for and would take too long, or too much memory.
+/// Names the sizes that were requested but would take too long or too much memory.
 fn not_run(up_to: usize) -> Option<String> {
     let mut left_out: Vec<String> = Vec::new();
     for contender in CONTENDERS {

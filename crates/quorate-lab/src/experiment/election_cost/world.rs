@@ -1,4 +1,4 @@
-//! The worlds that are compared: who stands where, and who begins.
+//! Scenarios to compare: the order of the identifiers, and the processes that start an election.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::Scenario;
@@ -9,33 +9,33 @@ use quorate_sim::scenario::Requesters;
 
 use super::Cell;
 
-/// An algorithm, and in which cases it is measured.
+/// An algorithm, and the cases in which it is measured.
 #[derive(Debug)]
 pub(super) struct Contender {
     pub(super) algorithm: &'static str,
     pub(super) rank_delay: bool,
     pub(super) cases: &'static [(Starters, Order)],
-    /// The most processes with which it is measured if one begins, and if all do.
+    /// Maximum number of processes for which it is measured, if one process starts and if all do.
     reach: [usize; 2],
 }
 
-/// Who begins.
+/// Processes that start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Starters {
     One,
     All,
 }
 
-/// How identifiers stand round the ring, or who the one is that begins.
+/// Order of the identifiers around the ring, or choice of the single starter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// It makes no difference.
+    /// The order makes no difference.
     Any,
-    /// As good as it can be for the algorithm.
+    /// Best case of the algorithm.
     Best,
-    /// As bad as it can be, as far as is known.
+    /// Worst case of the algorithm that is known.
     Worst,
-    /// The seed draws it.
+    /// Drawn from the seed.
     Random,
 }
 
@@ -44,14 +44,15 @@ use Starters::{All, One};
 
 const SIX: &[(Starters, Order)] =
     &[(One, Best), (One, Worst), (One, Drawn), (All, Best), (All, Worst), (All, Drawn)];
-/// Orders that look bad, such as every second, fourth and eighth greater than those around, are no worse than chance.
+/// Orders that look bad, for example with every second, fourth and eighth greater than its neighbours, are
+/// no worse than random ones.
 const TOURNAMENT: &[(Starters, Order)] = &[(One, Best), (One, Drawn), (All, Best), (All, Drawn)];
 const BULLIES: &[(Starters, Order)] = &[(One, Best), (One, Worst), (One, Drawn), (All, Any)];
 const PLAIN: &[(Starters, Order)] = &[(One, Any), (All, Any)];
 
-/// Beyond this, those who ask everybody send millions of messages.
+/// Size limit of algorithms that send to every process, which would take millions of messages beyond it.
 const EVERYBODY: usize = 1_024;
-/// Each of n lists has to be remembered by each of n processes.
+/// Size limit of algorithms with lists: each of n processes has to store each of n lists.
 const LISTS: usize = 512;
 const FAR: usize = 16_384;
 
@@ -82,12 +83,12 @@ const fn among_all(
 }
 
 impl Contender {
-    /// The most processes with which it is measured.
+    /// Maximum number of processes for which it is measured.
     pub(super) fn reaches(&self, starters: Starters) -> usize {
         self.reach[usize::from(starters == All)]
     }
 
-    /// Its name, and what is particular.
+    /// Name of the algorithm, with its variant.
     pub(super) fn label(&self) -> String {
         let delayed = if self.rank_delay { ", delay by rank" } else { "" };
         format!("{}{delayed}", self.algorithm)
@@ -114,7 +115,7 @@ impl Order {
     }
 }
 
-/// How long a bully waits for each one above it, in message delays.
+/// Time that a process of the bully algorithm waits for each process above it, in message delays.
 pub(super) const RANK_DELAYS: u64 = 4;
 
 pub(super) fn scenario(cell: &Cell) -> Scenario {
@@ -127,7 +128,7 @@ pub(super) fn scenario(cell: &Cell) -> Scenario {
     scenario.ids = ids(cell, &mut random);
     match (starters, order) {
         (All, _) => scenario.requesters = Requesters::All,
-        // Identifiers ascend: the last is the greatest, and the first is the smallest and stands behind it on the ring.
+        // Identifiers ascend. The last process is the greatest. The first one is the smallest and follows it on the ring.
         (One, Best) => scenario.request.push(at_once(n - 1)),
         (One, Drawn) => scenario.request.push(at_once(random.below(n as u64) as usize)),
         (One, Worst | Any) => scenario.request.push(at_once(0)),
@@ -142,12 +143,12 @@ fn at_once(process: usize) -> ProcessAt {
     }
 }
 
-/// The identifiers, from process 0 on; none if they ascend.
+/// Identifiers from process 0 on; empty if they ascend.
 fn ids(cell: &Cell, random: &mut Random) -> Vec<u64> {
     let n = cell.n as u64;
     match (cell.contender.algorithm, cell.starters, cell.order) {
         (_, _, Drawn) => shuffled(n, random),
-        // Each meets only smaller ones on its way to the greatest.
+        // Each identifier passes only smaller ones on its way to the greatest.
         ("chang-roberts", All, Worst) => (0..n).rev().collect(),
         _ => Vec::new(),
     }

@@ -1,4 +1,4 @@
-//! The charts: one for each figure, a line for each algorithm and what it works over.
+//! Charts: one for each figure, with a line for each algorithm and variant.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 

@@ -1,4 +1,4 @@
-//! What the literature says that an entry costs, and why a measured figure may differ from it.
+//! Cost of an entry according to the literature, and reasons why a measured figure may differ from it.
 
 use quorate_algorithms::Setup;
 use quorate_core::quorum::QuorumSystem;
@@ -7,16 +7,16 @@ use quorate_core::{Cost, ProcessId, ProcessSet};
 use super::super::prediction::{Comparison, PredictedValue, Prediction};
 use super::super::series::Series;
 
-/// What is measured.
+/// Figures that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// Messages per entry, one requester at a time.
+    /// Messages per entry, with one requester at a time.
     Light,
-    /// Messages per entry, everyone always wanting in.
+    /// Messages per entry, when every process always wants to enter.
     Saturated,
-    /// From request to entry into a free section.
+    /// Delay from request to entry into a free section.
     Client,
-    /// From exit to the next entry, with somebody waiting.
+    /// Delay from exit to the next entry, while a process waits.
     Synchronisation,
 }
 
@@ -25,8 +25,8 @@ impl Figure {
         [Self::Light, Self::Saturated, Self::Client, Self::Synchronisation];
 }
 
-/// What an algorithm is said to cost: the comparison of textbooks where they have a formula for the figure, the
-/// algorithm's own statement otherwise. `request_order` is who asked, run by run.
+/// Predicted cost of an algorithm: the formula of textbooks if there is one for the figure, otherwise the algorithm's own
+/// statement. `request_order` holds the requesters of each run in order.
 pub(super) fn predict(
     series: &Series,
     figure: Figure,
@@ -72,7 +72,7 @@ pub(super) fn predict(
     }
 }
 
-/// The mean size of the quorums of those who asked.
+/// Mean size of the requesters' quorums.
 fn mean_quorum(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
     let none = ProcessSet::new();
     let size = |process| setup.quorums.quorum(process, &none).map_or(0, |quorum| quorum.len());
@@ -82,7 +82,8 @@ fn mean_quorum(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
         / request_order().count() as f64
 }
 
-/// The mean distance from whoever asked last, at first from where the token begins, to whoever asks.
+/// Mean distance from the previous requester to the next one. The first distance is measured from the
+/// initial holder of the token.
 fn mean_distance(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
     let way = |request_order: &Vec<ProcessId>| {
         let from = std::iter::once(&setup.server).chain(request_order);
@@ -94,7 +95,8 @@ fn mean_distance(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
         / request_order.iter().map(Vec::len).sum::<usize>() as f64
 }
 
-/// How many others on average have asked since one's own last request; at first, who is of a lower number.
+/// Mean number of other processes that have made a request since the requester's last one. Before its first request,
+/// processes with lower numbers count.
 fn mean_recency(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
     let ranks = |request_order: &Vec<ProcessId>| {
         let mut latest_first: Vec<ProcessId> = ProcessId::all(setup.n).collect();
@@ -109,7 +111,7 @@ fn mean_recency(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
         / request_order.iter().map(Vec::len).sum::<usize>() as f64
 }
 
-/// Why a figure differs from its formula, or what there is to know of one within a range.
+/// Reason why a figure differs from its formula, or an explanation of a figure within a range.
 pub(super) fn reason(
     series: &Series,
     figure: Figure,

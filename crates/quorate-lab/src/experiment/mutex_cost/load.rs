@@ -1,4 +1,4 @@
-//! The two loads under which algorithms are compared, and what is measured under them.
+//! The two loads under which algorithms are compared, and the figures measured under them.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::fault::ProcessAt;
@@ -14,47 +14,49 @@ use super::super::series::Series;
 use crate::CannotRun;
 use quorate_run::run;
 
-/// One message delay, and the time inside.
+/// One message delay, and the duration of a stay inside.
 const UNIT: Span = Span::from_millis(1);
 
-/// At light load there are so many requests for each process.
+/// Number of requests per process at light load.
 pub(super) const REQUESTS: usize = 4;
 
-/// At saturation everyone enters so often.
+/// Number of entries of each process at saturation.
 pub(super) const REPEAT: u32 = 10;
 
-/// How much is wanted.
+/// Load on the mutex, by the frequency of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
-    /// One process after the other, drawn independently, each when all that the one before has caused is over.
+    /// One process at a time, drawn independently. Each waits until all effects of the request before are over.
     Light,
-    /// Everyone always wants in: all ask within the first message delay, and again as soon as they have left.
+    /// Every process always wants to enter: all make a request within the first message delay, and again as
+    /// soon as they have left.
     Saturated,
 }
 
-/// From one request to the next at light load, in message delays: the longest way along a chain and back.
+/// Time from one request to the next at light load, in message delays: covers the longest path along a chain and back.
 pub(super) fn gap(n: usize) -> u64 {
     2 * n as u64 + 8
 }
 
-/// What a run has cost.
+/// Measured cost of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     pub(super) entries: u64,
-    /// Who asked, in order; at saturation everyone equally often, from the first request on.
+    /// Requesters in order. At saturation each process is listed once, in the order of the first requests,
+    /// because all make equally many.
     #[serde(rename = "asked", with = "exact::processes")]
     pub(super) request_order: Vec<ProcessId>,
-    /// Messages from one process to another.
+    /// Number of messages from one process to another.
     pub(super) links: u64,
-    /// Messages to oneself.
+    /// Number of messages to oneself.
     pub(super) own: u64,
-    /// Delays into a free section, in message delays: how many, and their mean.
+    /// Number of delays from request to entry into a free section, and their mean in message delays.
     #[serde(with = "exact::mean")]
     pub(super) client: (u64, f64),
-    /// Delays from exit to next entry likewise.
+    /// The same for delays from exit to the next entry.
     #[serde(with = "exact::mean")]
     pub(super) synchronisation: (u64, f64),
-    /// The load of the busiest process over the mean load.
+    /// Load of the busiest process divided by the mean load.
     #[serde(with = "exact::figure")]
     pub(super) busiest: f64,
 }
@@ -88,7 +90,7 @@ pub(super) fn measure(
     })
 }
 
-/// Why a run must not be counted, if so.
+/// Reason why a run must not be counted, if so.
 fn unfit(report: &Report, load: Load) -> Option<String> {
     if report.verdict != Verdict::Holds {
         Some("a property or an assumption did not hold".to_owned())
@@ -104,7 +106,7 @@ fn unfit(report: &Report, load: Load) -> Option<String> {
 fn light(series: &Series, n: usize, seed: u64) -> Scenario {
     let mut random = Random::new(seed, Stream::Experiment);
     let gap = gap(n) * UNIT.0;
-    // Within the first message delay of its turn: a token on its round is met anywhere.
+    // Within the first message delay of its turn, so that a circulating token is met anywhere.
     let request = |(turn, process)| {
         let from = turn as u64 * gap;
         let at = When::Between(Time(from), Time(from + UNIT.0 - 1));

@@ -1,4 +1,4 @@
-//! What an entry costs: messages and delays of every mutual exclusion algorithm, beside the formulas.
+//! Cost of an entry: messages and delays of every mutual exclusion algorithm, beside the formulas.
 
 mod charts;
 mod formulas;
@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A run to be made.
+/// One run of the experiment.
 struct Cell<'s> {
     series: &'s Series,
     n: usize,
@@ -34,7 +34,7 @@ struct Cell<'s> {
     seed: u64,
 }
 
-/// What an algorithm over something costs with n processes.
+/// Cost of an algorithm in one variant with n processes.
 struct Row {
     series: Series,
     n: usize,
@@ -43,16 +43,16 @@ struct Row {
     compared: Vec<Compared>,
 }
 
-/// The costs of the runs under one load, put together.
+/// Combined cost of the runs under one load.
 struct Costs {
     entries: u64,
     /// Messages to others, per entry.
     links: f64,
     /// Messages to oneself, per entry.
     own: f64,
-    /// Half of the 95 % interval of messages per entry over the seeds.
+    /// Half the width of the 95 % interval of messages per entry over the seeds.
     half_width: Option<f64>,
-    /// Who asked in each run.
+    /// Requesters of each run, in order.
     request_order: Vec<Vec<ProcessId>>,
     client: f64,
     client_half_width: Option<f64>,
@@ -163,7 +163,7 @@ impl Row {
     }
 }
 
-/// The columns that compare a figure with its formula.
+/// Columns that compare a figure with its formula.
 fn names(figure: Figure) -> [&'static str; 5] {
     macro_rules! names {
         ($prefix:literal) => {
@@ -209,7 +209,7 @@ impl Costs {
         }
     }
 
-    /// All messages per entry, those to oneself included.
+    /// All messages per entry, including those to oneself.
     fn messages(&self) -> f64 {
         self.links + self.own
     }

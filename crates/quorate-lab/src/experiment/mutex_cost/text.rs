@@ -1,4 +1,4 @@
-//! The table as a person reads it.
+//! The tables for human readers.
 
 use super::formulas::Figure;
 use super::load::{REPEAT, REQUESTS};
@@ -72,7 +72,7 @@ fn delays(rows: &[Row], reasons: &[&str]) -> Block {
     }
 }
 
-/// The formulas themselves; they are the same for every n but for the numbers.
+/// The formulas themselves, once for each series. Only their values depend on n.
 fn formulas(rows: &[Row]) -> Block {
     let mut known: Vec<String> = Vec::new();
     let mut lines = Vec::new();
@@ -125,7 +125,7 @@ fn beside(compared: &Compared, links: f64, reasons: &[&str]) -> [String; 4] {
     [measured(compared), figure(links), sign, predicted(&compared.prediction)]
 }
 
-/// Every reason that is given, each once, in the order of the rows.
+/// All reasons without duplicates, in the order of the rows.
 fn reasons(rows: &[Row]) -> Vec<&str> {
     let mut reasons: Vec<&str> = Vec::new();
     for figures in [[Figure::Light, Figure::Saturated], [Figure::Client, Figure::Synchronisation]] {
@@ -144,14 +144,14 @@ fn letter(place: usize) -> char {
     char::from(b'a' + (place % 26) as u8)
 }
 
-/// How it compares, with the letter of the reason: `≠ a`.
+/// Sign of the comparison, with the letter of the reason: `≠ a`.
 fn sign(compared: &Compared, reasons: &[&str]) -> String {
     let place = compared.reason.and_then(|why| reasons.iter().position(|known| *known == why));
     let sign = compared.comparison.sign();
     place.map_or(sign.to_owned(), |place| format!("{sign} {}", letter(place)))
 }
 
-/// With as many digits as it takes to see that it differs, where it does.
+/// The measured figure, with more digits if it differs but would look equal.
 fn measured(compared: &Compared) -> String {
     let short = figure(compared.measured);
     let (least, most) = compared.prediction.value.ends();

@@ -1,4 +1,4 @@
-//! The faults, and where in a run each is put.
+//! The faults, and the time in a run at which each is injected.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::Scenario;
@@ -9,30 +9,30 @@ use quorate_sim::random::Random;
 use super::super::series::Series;
 use super::roles::Roles;
 
-/// What goes wrong in a run: one thing.
+/// The single fault of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Nothing, for comparison.
+    /// No fault, for comparison.
     Nothing,
     /// A process that is inside crashes.
     Holder,
-    /// A process that waits crashes; the token is not on its way to it.
+    /// A waiting process crashes, and the token is not in flight to it.
     Waiter,
-    /// A process crashes that wants nothing and serves nobody.
+    /// A process crashes that neither waits nor is inside and serves no other process.
     Idle,
-    /// The server crashes while it wants nothing.
+    /// The server crashes while it neither waits nor is inside.
     Server,
-    /// The process crashes that has the token outside the section, or to which it is on its way.
+    /// A process crashes that has the token outside the section, or to which the token is in flight.
     TokenOwner,
-    /// A process crashes that wants nothing, and whose vote an open request has asked for.
+    /// A process crashes that neither waits nor is inside, and whose vote an open request has asked for.
     Voter,
-    /// A message between two processes does not arrive.
+    /// A message between two processes is lost.
     Loss,
-    /// For a while all others believe that the process inside has crashed.
+    /// For a while all other processes suspect the process that is inside.
     Suspicion,
 }
 
-/// How long a false suspicion lasts: longer than a stay inside.
+/// Duration of a false suspicion: longer than a stay inside.
 const SUSPICION: Span = Span::from_millis(10);
 
 impl Fault {
@@ -62,7 +62,7 @@ impl Fault {
         }
     }
 
-    /// Whether the algorithm has the role that is to be hit, by what it says of itself.
+    /// Whether the algorithm has the role to be hit, according to its own description.
     pub(super) fn applies(self, series: &Series) -> bool {
         match self {
             Self::Server => series.has_server,
@@ -72,7 +72,7 @@ impl Fault {
         }
     }
 
-    /// The scenario with the fault at a moment that the seed draws of those that fit, and that moment.
+    /// The scenario with the fault at a time that the seed draws from the suitable ones, and that time.
     pub(super) fn place(
         self,
         healthy: &Scenario,
@@ -110,7 +110,7 @@ impl Fault {
         Some((scenario, moment))
     }
 
-    /// A moment and a process that has the role then.
+    /// Draws a time and a process that holds the role then.
     fn draw_victim(self, roles: &Roles, random: &mut Random) -> Option<(u64, u32)> {
         let at = |time| {
             let fitting = roles.processes().filter(move |&process| self.fits(roles, process, time));
@@ -120,7 +120,7 @@ impl Fault {
         draw(&candidates, random)
     }
 
-    /// A server counts as nothing else: what its crash does has a column of its own.
+    /// Whether a process holds the role. A server holds no other role, because its crash has a column of its own.
     fn fits(self, roles: &Roles, process: u32, time: u64) -> bool {
         match self {
             Self::Nothing | Self::Loss => false,

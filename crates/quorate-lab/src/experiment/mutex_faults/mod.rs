@@ -1,7 +1,8 @@
-//! What each mutual exclusion algorithm survives.
+//! Faults that each mutual exclusion algorithm survives.
 //!
-//! Each cell is the outcome of many runs. A run is made twice: first without the fault, to find a moment at which
-//! the role that is to be hit is really held, then with the fault at that moment. Up to it both are the same.
+//! Each cell is the outcome of many runs. A run is made twice. The first run has no fault, and serves to find a
+//! time at which a process really holds the role to be hit. The second run has the fault at that time. Until then
+//! both runs are the same.
 
 mod fault;
 mod roles;
@@ -36,22 +37,22 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The number of processes: a projective plane and a full binary tree exist of that size.
+/// Number of processes. A projective plane and a full binary tree of this size exist.
 const PROCESSES: usize = 7;
 
-/// A run with more events than this goes on for ever.
+/// Maximum number of events. A run with more is assumed to continue forever.
 const EVENTS_MOST: u64 = 5_000_000;
 
-/// What came of a run, from the best to the worst.
+/// Outcome of a run, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Outcome {
-    /// All that was promised held, and every live requester entered.
+    /// All promised properties held, and every live requester entered.
     Holds,
-    /// Somebody was told that no quorum is left; all others entered.
+    /// A process learnt that it has no quorum left; all others entered.
     NoQuorum,
-    /// A live requester waits for ever.
+    /// A live requester waits forever.
     Blocks,
-    /// Two were inside, or entries were out of order though order is promised.
+    /// Two processes were inside, or entries violated a promised order.
     Violates,
 }
 
@@ -92,11 +93,11 @@ struct Row {
     series: Series,
     fault: Fault,
     applies: bool,
-    /// How often each outcome came, in the order of [`Outcome::ALL`].
+    /// Number of runs with each outcome, in the order of [`Outcome::ALL`].
     counts: [u64; 4],
-    /// Seeds without a moment at which the role was held.
+    /// Number of seeds without a time at which the role was held.
     unplaced: u64,
-    /// The first run with the worst outcome.
+    /// First run with the worst outcome.
     example: Option<Scenario>,
 }
 
@@ -127,7 +128,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-/// What came of a run with the fault, and the run; none if there was no moment for it.
+/// Outcome of a run with the fault, and its scenario; `None` if there was no suitable time for the fault.
 fn run_with_fault(
     series: &Series,
     fault: Fault,
@@ -164,8 +165,8 @@ fn conditions() -> Conditions {
     Conditions { events: EVENTS_MOST, ..Conditions::default() }
 }
 
-/// Everyone enters a few times, sometimes together and sometimes alone. A stay is long beside a message, so that
-/// what others do wrongly meanwhile is seen.
+/// Every process enters a few times, sometimes together with others and sometimes alone. A stay inside is long compared
+/// with a message delay, so that violations by others meanwhile are observed.
 fn scenario(series: &Series, seed: u64) -> Scenario {
     let millis = |millis| SpanText(Span::from_millis(millis));
     Scenario {
@@ -205,7 +206,7 @@ impl Row {
         self.counts.iter().sum()
     }
 
-    /// The worst outcome, and how often it came.
+    /// The worst outcome, and the number of runs with it.
     fn worst(&self) -> Option<(Outcome, u64)> {
         let mut occurred =
             Outcome::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);

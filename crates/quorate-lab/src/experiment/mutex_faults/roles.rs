@@ -1,4 +1,4 @@
-//! Who held which role when, in a run without faults.
+//! Roles of the processes over time, in a run without faults.
 
 use std::io;
 
@@ -15,25 +15,25 @@ pub(super) struct Roles {
     token: Option<&'static str>,
     votes: bool,
     server: u32,
-    /// Every time at which something happened; between two of them nothing changes.
+    /// Every time at which an event happened. Nothing changes between two of them.
     times: Vec<u64>,
-    /// Messages between processes: when they left, from whom and to whom.
+    /// Messages between processes: time of sending, sender and recipient.
     sends: Vec<(u64, u32, u32)>,
-    /// From asking to entering.
+    /// Intervals from request to entry.
     waiting: Vec<RoleInterval>,
-    /// From entering to leaving.
+    /// Intervals from entry to exit.
     inside: Vec<RoleInterval>,
-    /// With the token, or with the token under way to it.
+    /// Intervals in which a process has the token, or the token is in flight to it.
     with_token: Vec<RoleInterval>,
-    /// From the arrival of somebody's request to that one's leaving.
+    /// Intervals from the arrival of a request to the exit of the requester.
     asked_for_vote: Vec<RoleInterval>,
-    /// The last request of each process.
+    /// Time of the last request of each process.
     last_request: Vec<u64>,
-    /// Requests that have arrived: when, from whom and at whom.
+    /// Requests that have arrived: time of arrival, sender and recipient.
     requests: Vec<(u64, u32, u32)>,
 }
 
-/// A process in a role from one time to another.
+/// A process that holds a role from one time to another.
 struct RoleInterval {
     process: u32,
     from: u64,
@@ -41,7 +41,7 @@ struct RoleInterval {
 }
 
 impl Roles {
-    /// To be filled by the trace of this scenario.
+    /// Creates empty roles, to be filled by the trace of this scenario.
     pub(super) fn new(series: &Series, scenario: &Scenario) -> Self {
         let first = RoleInterval { process: scenario.server, from: 0, to: u64::MAX };
         Self {
@@ -61,7 +61,7 @@ impl Roles {
         }
     }
 
-    /// Adds what users saw of the run.
+    /// Adds the requests, entries and exits of the run.
     pub(super) fn add_history(&mut self, history: &History) {
         for &(time, process, mark) in history.marks() {
             let (time, process) = (time.0, process.number());
@@ -89,14 +89,14 @@ impl Roles {
         self.times.dedup();
     }
 
-    /// Moments at which nothing happens, while everyone still has a request to make.
+    /// Times at which nothing happens, while every process still has a request to make.
     pub(super) fn moments(&self) -> impl Iterator<Item = u64> + '_ {
         let last = self.last_request.iter().min().copied().unwrap_or(0);
         let between = self.times.windows(2).filter(|pair| pair[1] > pair[0] + 1);
         between.map(|pair| pair[0] + (pair[1] - pair[0]) / 2).take_while(move |time| *time < last)
     }
 
-    /// Messages between processes that leave while everyone still has a request to make.
+    /// Messages between processes that are sent while every process still has a request to make.
     pub(super) fn messages(&self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
         let last = self.last_request.iter().min().copied().unwrap_or(0);
         self.sends.iter().copied().filter(move |(time, ..)| *time < last)
@@ -114,7 +114,7 @@ impl Roles {
         holds(&self.waiting, process, time)
     }
 
-    /// Whether it wants nothing at that time.
+    /// Whether the process neither waits nor is inside at that time.
     pub(super) fn is_outside(&self, process: u32, time: u64) -> bool {
         !self.is_inside(process, time) && !self.is_waiting(process, time)
     }
@@ -138,7 +138,7 @@ fn holds(intervals: &[RoleInterval], process: u32, time: u64) -> bool {
         .any(|interval| interval.process == process && (interval.from..interval.to).contains(&time))
 }
 
-/// The process's last stay ends.
+/// Ends the last interval of the process.
 fn end(intervals: &mut [RoleInterval], process: u32, time: u64) {
     if let Some(interval) = intervals.iter_mut().rev().find(|interval| interval.process == process)
     {

@@ -1,4 +1,4 @@
-//! The table as a person reads it: a row for each algorithm, a column for each fault.
+//! The table for human readers: a row for each algorithm, a column for each fault.
 
 use super::fault::Fault;
 use super::{Outcome, PROCESSES, Row};
@@ -36,7 +36,7 @@ fn block(title: &str, heads: [&'static str; 4], faults: [Fault; 4], rows: &[Row]
     Block { title: title.to_owned(), head, rows: of_series.map(line).collect() }
 }
 
-/// `blocks 37/50`; a dash where there is nobody to hit.
+/// `blocks 37/50`; a dash if the algorithm has no such role.
 fn cell(row: &Row) -> String {
     match row.worst() {
         _ if !row.applies => "-".to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     notes
 }
 
-/// What came of the runs in which nothing goes wrong.
+/// States the outcome of the runs without faults.
 fn healthy(rows: &[Row]) -> String {
     let rows = || rows.iter().filter(|row| row.fault == Fault::Nothing);
     let broken: Vec<String> = rows()

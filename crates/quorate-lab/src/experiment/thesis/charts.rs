@@ -1,4 +1,4 @@
-//! Figures 5.3 and 5.4, with the printed values as markers of their own, and the same without failures.
+//! Figures 5.3 and 5.4, with separate markers for the printed values, and the same figures without failures.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 use quorate_sim::scenario::Requesters;

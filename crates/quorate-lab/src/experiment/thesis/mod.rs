@@ -1,8 +1,8 @@
-//! Tables 5.1 to 5.8 and Figures 5.3 and 5.4 of the monograph on a quorum mutex over the VCube: what it prints, what
-//! its algorithm really costs, and what ours does.
+//! Tables 5.1 to 5.8 and Figures 5.3 and 5.4 of the monograph on a quorum mutex over the VCube: the printed values, the
+//! measured cost of its algorithm, and the measured cost of ours.
 //!
-//! A cell of its tables is one run. Here a cell with failures is many, each with failures of its own; without
-//! failures nothing is left to chance, and one run is enough.
+//! A cell of the printed tables is one run. Here a cell with failures is many runs, each with its own failures. Without
+//! failures nothing is random, and one run is sufficient.
 
 mod charts;
 mod printed;
@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Whose algorithm.
+/// The published algorithm, or ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     Published,
@@ -51,7 +51,7 @@ impl Variant {
     }
 }
 
-/// A cell of a table, as one algorithm fills it.
+/// A cell of a table, for one algorithm.
 struct Row {
     printed: &'static Printed,
     n: usize,
@@ -60,15 +60,15 @@ struct Row {
     no_quorum: u64,
     hung: u64,
     two_inside: u64,
-    /// Messages per entry, over the runs that can be compared.
+    /// Messages per entry, over the complete runs.
     messages: Option<Statistics>,
-    /// The run with the fewest messages per entry, and that with the most.
+    /// Messages per entry of the runs with the fewest and with the most.
     range: Option<(f64, f64)>,
     entries: Option<f64>,
     sigma: Option<f64>,
     plain_sigma: Option<f64>,
     acknowledgements: Option<f64>,
-    /// The command that shows the first run that hung or had two inside.
+    /// Command that repeats the first run that hung or had two processes inside.
     broken: Option<String>,
 }
 
@@ -164,7 +164,7 @@ impl Row {
         Some(self.mean()? - f64::from(self.printed_mean()?))
     }
 
-    /// Whether the printed mean, a whole number, lies between those of the runs.
+    /// Whether the printed mean, a whole number, lies within the range of the runs.
     fn within(&self) -> Option<bool> {
         let (least, most) = self.range?;
         let printed = f64::from(self.printed_mean()?);
@@ -239,7 +239,7 @@ mod tests {
             let (mean, sigma) = row.printed.at(row.n).unwrap();
             let measured = row.mean().unwrap();
             if row.misprint().is_some_and(|misprint| misprint.mean) {
-                // REQUEST, REPLY and RELEASE are a third each.
+                // REQUEST, REPLY and RELEASE are one third of the messages each.
                 assert_eq!(
                     f64::from(mean),
                     measured * 2.0 / 3.0,
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// What is said of the 22 in Table 5.7.
+    /// Checks the claim about the 22 in Table 5.7.
     #[test]
     fn one_crash_among_eight_takes_13_to_16_messages_over_the_vcube() {
         use quorate_sim::fault::ProcessAt;

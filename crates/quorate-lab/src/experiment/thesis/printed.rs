@@ -1,10 +1,10 @@
-//! The figures as the monograph prints them, and which of them cannot be right.
+//! Figures as the monograph prints them, and which of them cannot be right.
 
 use quorate_sim::scenario::Requesters;
 
 use super::super::crashes::Failures;
 
-/// The numbers of processes that the monograph goes through.
+/// Numbers of processes in the monograph.
 pub(super) const SIZES: [usize; 7] = [8, 16, 32, 64, 128, 256, 512];
 
 /// One column of a printed table: messages per entry and their deviation, for each of [`SIZES`].
@@ -14,7 +14,7 @@ pub(super) struct Printed {
     pub(super) generator: &'static str,
     pub(super) requesters: Requesters,
     pub(super) failures: Failures,
-    /// Messages per entry, cut down to whole numbers.
+    /// Messages per entry, truncated to whole numbers.
     means: [u32; 7],
     sigmas: [f64; 7],
 }
@@ -22,7 +22,7 @@ pub(super) struct Printed {
 /// A printed figure that cannot be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Misprint {
-    /// Whether the mean is wrong; otherwise the deviation alone is.
+    /// Whether the mean is wrong; otherwise only the deviation is wrong.
     pub(super) mean: bool,
     pub(super) reason: &'static str,
 }
@@ -38,13 +38,13 @@ const SUSPECT: &str = "the deviation does not fit its mean, whoever sent the mes
                        than three quarters of what one failure gives, which no two crashes can save";
 
 impl Printed {
-    /// The printed mean and deviation, as far as the monograph goes.
+    /// The printed mean and deviation; `None` if the monograph does not cover this size.
     pub(super) fn at(&self, n: usize) -> Option<(u32, f64)> {
         let place = SIZES.iter().position(|size| *size == n)?;
         Some((self.means[place], self.sigmas[place]))
     }
 
-    /// Why the printed figures of this size cannot be right, if so.
+    /// Reason why the printed figures of this size cannot be right, if so.
     pub(super) fn misprint(&self, n: usize) -> Option<Misprint> {
         let mean = |reason| Some(Misprint { mean: true, reason });
         let sigma = |reason| Some(Misprint { mean: false, reason });
@@ -60,7 +60,7 @@ impl Printed {
     }
 }
 
-/// Tables 5.1 to 5.8.
+/// Tables 5.1 to 5.8 as printed.
 pub(super) const PRINTED: [Printed; 24] = [
     Printed {
         table: "5.1",

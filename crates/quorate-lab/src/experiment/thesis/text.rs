@@ -1,4 +1,4 @@
-//! The tables as a person reads them: one block each, the three columns side by side.
+//! The tables for human readers: one block for each, with the three variants side by side.
 
 use quorate_sim::scenario::Requesters;
 
@@ -7,7 +7,7 @@ use super::super::findings::figure;
 use super::{Row, Variant};
 use crate::experiment::Block;
 
-/// What the tables are called: the quorum system in the monograph's words, where there is one.
+/// Title of a table. It names the quorum system if the table has only one.
 fn title(row: &Row) -> String {
     let who = match row.printed.requesters {
         Requesters::One => "one requester",
@@ -46,7 +46,7 @@ fn head(fails: bool) -> Vec<&'static str> {
     head
 }
 
-/// One cell of the monograph: the published algorithm's row and, as far as it goes, ours.
+/// One cell of the monograph: the row of the published algorithm and, if it reaches this size, the row of ours.
 fn line(cell: &[Row], fails: bool, reasons: &[&str]) -> Vec<String> {
     let published = &cell[0];
     let ours = cell.iter().find(|row| row.variant == Variant::Ours);
@@ -112,7 +112,7 @@ fn remarks(published: &Row, ours: Option<&Row>, reasons: &[&str]) -> String {
     remarks.join(", ")
 }
 
-/// Every reason that is given, each once, in the order of the rows.
+/// All reasons without duplicates, in the order of the rows.
 fn reasons(rows: &[Row]) -> Vec<&'static str> {
     let mut reasons = Vec::new();
     for misprint in rows.iter().filter_map(Row::misprint) {
@@ -154,7 +154,7 @@ pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     notes
 }
 
-/// How many printed cells are met.
+/// States how many printed cells are confirmed.
 fn agreement(rows: &[Row]) -> String {
     let compared: Vec<&Row> = rows
         .iter()
@@ -215,7 +215,7 @@ fn outcomes(rows: &[Row]) -> String {
     format!("{}. {}. {hidden}", of(Variant::Published), of(Variant::Ours))
 }
 
-/// What it costs to be right, at the largest size that both reach.
+/// States the cost of correctness, at the largest size that both variants reach.
 fn price(rows: &[Row]) -> Option<String> {
     let n = rows.iter().filter(|row| row.variant == Variant::Ours).map(|row| row.n).max()?;
     let of = |generator: &str, failures: Failures| {

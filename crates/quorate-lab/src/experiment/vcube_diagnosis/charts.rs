@@ -1,4 +1,4 @@
-//! The charts: latency and tests against n, each with its bound.
+//! Charts of latency and tests against n, each with its bound.
 
 use quorate_draw::chart::{Axis, Chart, Line};
 
@@ -40,7 +40,7 @@ fn describe(what: &str, bound: &str) -> String {
     )
 }
 
-/// The bound, and the lines for each number of crashes.
+/// The line of the bound, and the lines for each number of crashes.
 fn with_bound(
     rows: &[Row],
     label: &str,

@@ -1,5 +1,5 @@
-//! How fast the VCube diagnosis is and what it costs: rounds until a crash is known everywhere, and tests a round, beside
-//! the bounds of log2 n and n log2 n.
+//! Speed and cost of the VCube diagnosis: rounds until a crash is known to every process, and tests per round, beside the
+//! bounds of log2 n and n log2 n.
 
 mod charts;
 mod text;
@@ -31,7 +31,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const ALGORITHM: &str = "vcube-diagnosis";
 
-/// How many crash at the same moment.
+/// Number of processes that crash at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Crashes {
     One,
@@ -59,45 +59,45 @@ impl Crashes {
     }
 }
 
-/// A run to be made.
+/// One run of the experiment.
 struct Cell {
     n: usize,
     crashes: Crashes,
     seed: u64,
 }
 
-/// What a run has shown.
+/// Result of a run.
 #[derive(Serialize, Deserialize)]
 struct Measured {
-    /// How many rounds after its own each crash was known to everyone left.
+    /// Number of rounds from each crash until every survivor knew of it.
     latencies: Vec<u64>,
     #[serde(with = "exact::figure")]
     tests: f64,
     tests_most: u64,
     #[serde(with = "exact::figure")]
     messages: f64,
-    /// What is promised: rounds, and tests a round.
+    /// Promised number of rounds, and of tests per round.
     bounds: (u64, u64),
     command: String,
 }
 
-/// What so many crashes among n processes have shown, over all seeds.
+/// Results of a number of crashes among n processes, over all seeds.
 struct Row {
     n: usize,
     crashes: Crashes,
     runs: u64,
-    /// Over all crashes of all runs.
+    /// Latency in rounds, over all crashes of all runs.
     latency: Statistics,
     latency_least: u64,
     latency_most: u64,
     latency_bound: u64,
-    /// How many crashes took longer than the bound.
+    /// Number of crashes that took longer than the bound.
     late: u64,
     tests: f64,
     tests_most: u64,
     tests_bound: u64,
     messages: f64,
-    /// The first run with the longest latency.
+    /// Command that repeats the first run with the longest latency.
     replay: String,
 }
 
@@ -120,7 +120,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-/// Powers of two, and between them sizes that fill the cube by three quarters.
+/// Powers of two, and between them sizes that fill three quarters of the cube.
 fn sizes(up_to: usize) -> impl Iterator<Item = usize> {
     let powers = std::iter::successors(Some(8), |n| Some(n * 2));
     powers.flat_map(|n| [n, n / 2 * 3]).take_while(move |n| *n <= up_to)
@@ -152,7 +152,7 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     })
 }
 
-/// For each crash, how many rounds it took until each of the survivors knew; none if one never did.
+/// Number of rounds for each crash until every survivor knew of it; `None` if a survivor never did.
 fn latencies(found: &DetectionReport, survivors: usize) -> Option<Vec<u64>> {
     let known = |change: &quorate_sim::report::ChangeReport| {
         let everywhere = change.noticed == survivors && change.missing.is_empty();
@@ -161,12 +161,12 @@ fn latencies(found: &DetectionReport, survivors: usize) -> Option<Vec<u64>> {
     found.changes.iter().map(known).collect()
 }
 
-/// Tests and answers a round.
+/// Tests and answers per round.
 fn messages(report: &Report, found: &DetectionReport) -> f64 {
     report.messages.total as f64 / found.rounds as f64
 }
 
-/// All crash at one moment, which the seed draws from the second round, as it draws who does.
+/// All processes crash at the same time, during the second round. The seed determines the time and the processes.
 fn scenario(cell: &Cell) -> Result<Scenario, CannotRun> {
     let mut scenario = Scenario::new(ALGORITHM, cell.n);
     scenario.seed = cell.seed;
@@ -185,7 +185,7 @@ fn scenario(cell: &Cell) -> Result<Scenario, CannotRun> {
     Ok(scenario)
 }
 
-/// The command that makes such a run alone.
+/// Command that repeats this run alone.
 fn command(scenario: &Scenario) -> String {
     let crashes = scenario.faults.crash.iter().map(|crash| format!(" --crash {crash}"));
     format!(

@@ -1,4 +1,4 @@
-//! The table as a person reads it.
+//! The table for human readers.
 
 use super::Row;
 use crate::experiment::Block;
@@ -41,7 +41,7 @@ pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
     }]
 }
 
-/// `kept`, or how many crashes took longer: `late 3/20`.
+/// `kept`, or the number of crashes that took longer: `late 3/20`.
 fn verdict(row: &Row) -> String {
     match row.latency_kept() {
         true => "kept".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// Why several crashes at a time may take longer than one.
+/// Explains why several crashes at a time may take longer than one.
 const LATE: &str = "Late: log2 n is promised for one change at a time. Of several crashes one may strike the only tester through \
      which the news of another was to come; who takes its place first has to find out that it must, a round later, and \
      may be struck too. --json has the command that replays the longest.";

@@ -1,5 +1,5 @@
-//! What has been shown of each algorithm, and what has not: every interleaving of small worlds, storms of random large
-//! ones, and how short the way is on which each specimen breaks. `docs/verification.md` is made of it.
+//! Evidence for each algorithm, and its limits: every interleaving of small worlds, storms (campaigns of random large
+//! scenarios), and the shortest path on which each specimen fails. `docs/verification.md` is generated from it.
 
 mod small_worlds;
 
@@ -26,13 +26,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A search, or a storm.
+/// A search or a storm.
 enum Cell {
     Search { profile: &'static Profile, small: SmallWorld },
     Storm(&'static Profile),
 }
 
-/// What came of either.
+/// Result of a cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum CellResult {
     Search(SearchResult),
@@ -90,8 +90,8 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-/// Does something on a thread of its own: searches and storms bring their own pools, and a thread of a pool that waits
-/// for another one takes up the next cell meanwhile, on top of the one that it has.
+/// Runs work on a thread of its own. Searches and storms have their own pools, and a pool thread that waits for another
+/// pool would meanwhile start the next cell on top of the current one.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -111,7 +111,7 @@ impl Cell {
                 let explored = exhaustive::explore(&small.config(), |_| ControlFlow::Continue(()));
                 Ok(match explored {
                     Ok(checked) => CellResult::Search(SearchResult::new(&checked.report)),
-                    // What cannot be gone through is told of as that.
+                    // A world that cannot be explored is reported as refused.
                     Err(CannotRun::Option(why)) => CellResult::Refused(why),
                     Err(CannotRun::OtherFamily { problem, .. }) => CellResult::Refused(problem),
                     Err(cannot) => return Err(cannot),
@@ -133,7 +133,7 @@ impl Cell {
         }
     }
 
-    /// How many there are, or are at most.
+    /// Number of processes, or the maximum number.
     fn processes(&self) -> usize {
         match self {
             Self::Search { small, .. } => small.n,
@@ -205,7 +205,7 @@ impl SearchResult {
     }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -239,7 +239,7 @@ fn searches(all: &[(&Cell, &CellResult)]) -> Block {
     }
 }
 
-/// What was judged in states; storms judge all that is promised.
+/// Properties that the searches checked. Storms check all promised properties.
 fn properties(all: &[(&Cell, &CellResult)]) -> Block {
     let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
     let rows = sound.map(|profile| {
@@ -289,7 +289,7 @@ fn specimens(all: &[(&Cell, &CellResult)]) -> Block {
     }
 }
 
-/// With how few processes each specimen breaks, and with how few it cannot.
+/// Smallest number of processes with which each specimen fails, and the numbers with which it cannot fail.
 fn smallest(all: &[(&Cell, &CellResult)]) -> Block {
     let searches: Vec<(&str, &SmallWorld, &SearchResult)> = all
         .iter()
@@ -308,7 +308,7 @@ fn smallest(all: &[(&Cell, &CellResult)]) -> Block {
         let broken = group.iter().filter(|(.., search)| search.broken.is_some());
         let fewest = broken.min_by_key(|(_, small, search)| (small.n, search.steps));
         let below = fewest.map_or(usize::MAX, |(_, small, _)| small.n);
-        // That two given ones cannot do it says nothing of two others.
+        // If two given requesters cannot cause a failure, two others still may.
         let held = |n: &usize| {
             let worlds = || group.iter().filter(|(_, small, _)| small.n == *n);
             worlds().all(|(.., search)| search.broken.is_none() && !search.bounded)

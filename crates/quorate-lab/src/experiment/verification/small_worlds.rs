@@ -1,4 +1,4 @@
-//! The small worlds that are gone through in every order.
+//! Small worlds of which every interleaving is explored.
 
 use quorate_check::{Bounds, Budget};
 use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
@@ -9,27 +9,27 @@ use quorate_sim::scenario::Requesters;
 
 use crate::exhaustive::{CheckConfig, Reductions};
 
-/// A world to go through.
+/// A small world to explore.
 #[derive(Clone, Debug)]
 pub(super) struct SmallWorld {
     pub(super) algorithm: &'static str,
     pub(super) n: usize,
     pub(super) quorums: Option<&'static str>,
     requesters: Requesters,
-    /// These two ask, in place of the first ones.
+    /// The two processes that make requests, instead of the first ones.
     pair: Option<[u32; 2]>,
     requests: u8,
     crashes: u8,
-    /// How many faults an agreement is to bear.
+    /// Number of faults that an agreement must tolerate.
     tolerates: Option<usize>,
     pub(super) only: Option<Property>,
 }
 
-/// What one search may take: enough for tens of millions of states.
+/// Maximum memory of one search in bytes: enough for tens of millions of states.
 const MEMORY: u64 = 5 << 30;
 
 impl SmallWorld {
-    /// Everybody asks once, and nothing goes wrong.
+    /// A world in which every process makes one request and no fault happens.
     fn new(algorithm: &'static str, n: usize) -> Self {
         Self {
             algorithm,
@@ -56,7 +56,8 @@ impl SmallWorld {
         Self { requesters: Requesters::First(requesters), ..self }
     }
 
-    /// Which two ask may matter: they are not neighbours on the cube, or of different trees.
+    /// The choice of the two requesters may matter, for example if they are not neighbours in the cube
+    /// or belong to different trees.
     fn asked_by(self, pair: [u32; 2]) -> Self {
         Self { pair: Some(pair), ..self.asking(2) }
     }
@@ -65,7 +66,7 @@ impl SmallWorld {
         Self { crashes, ..self }
     }
 
-    /// As many crashes as it is to bear.
+    /// As many crashes as the algorithm must tolerate.
     fn tolerating(self, crashes: u8) -> Self {
         Self { tolerates: Some(crashes.into()), ..self.crashing(crashes) }
     }
@@ -97,12 +98,12 @@ impl SmallWorld {
         }
     }
 
-    /// Whether everybody asks.
+    /// Whether every process makes requests.
     pub(super) fn all_ask(&self) -> bool {
         self.requesters == Requesters::All
     }
 
-    /// The world in words.
+    /// Description of the world.
     pub(super) fn words(&self) -> String {
         let mut words = format!("n = {}", self.n);
         if let Some(quorums) = self.quorums {
@@ -126,9 +127,9 @@ impl SmallWorld {
     }
 }
 
-/// The worlds of what is called correct, the smallest first.
+/// Worlds of algorithms that are considered correct, the smallest first.
 pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
-    // In time there are millions of states with a pure client more.
+    // With timers, one more pure client adds millions of states.
     if profile.name == "leased-quorum" {
         return vec![SmallWorld::new(profile.name, 2), SmallWorld::new(profile.name, 3).asking(2)];
     }
@@ -150,7 +151,7 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
             let over = |quorums, n| small(n).over(quorums);
             vec![over("majority", 3).twice(), over("majority", 4).asking(3)]
         }
-        // Its clocks count every message, so that few states come again.
+        // Its clocks count every message, so few states recur.
         (Layer::Mutex, "lamport") => vec![small(3), small(3).asking(2).twice(), small(3).twice()],
         (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
         (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
@@ -168,7 +169,8 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
     }
 }
 
-/// Our own, with crashes: at any moment, known to each at any later moment.
+/// Worlds of our own algorithm, with crashes. A crash may happen at any time, and each process learns of
+/// it at any later time.
 fn of_ours(name: &'static str) -> Vec<SmallWorld> {
     let over = |quorums, n| SmallWorld::new(name, n).over(quorums);
     let mut worlds: Vec<SmallWorld> =
@@ -190,8 +192,8 @@ fn asks_at_once(process: u32) -> ProcessAt {
     }
 }
 
-/// Where what is broken breaks: the smallest world that is known, and for the published quorum mutex also smaller ones,
-/// where it does not.
+/// Worlds in which a specimen fails: the smallest one known. For the published quorum mutex there are also smaller ones, in
+/// which it does not fail.
 pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld> {
     let small = |n| SmallWorld::new(profile.name, n);
     match profile.name {
@@ -205,18 +207,19 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
                 worlds.extend([hangs(2), hangs(3), hangs(3).twice(), hangs(4)]);
             }
             for quorums in ["vcube", "tree", "grid"] {
-                // Whoever asks: with two given ones it may be impossible where with two others it is not.
+                // All processes make requests: two given requesters may be unable to cause the failure when two others can.
                 let both =
                     |n: u8| small(n.into()).over(quorums).crashing(n - 1).only(Property::ME1);
                 worlds.extend([2, 3].map(both));
-                // Over the tree nothing is found with four, and if all ask there are too many states to go through.
+                // Over the tree nothing is found with four processes. If all make requests, there are
+                // too many states to explore.
                 let tree = both(4).asking(2);
                 worlds.push(if quorums == "tree" { tree } else { both(4) });
             }
             worlds
         }
         _ if profile.layer == Layer::Agreement => {
-            // Whoever needs a traitor is left to the storms: nobody lies in a search.
+            // Specimens that need a traitor are left to the storms, because searches have no traitors.
             let crashes = profile.assumes.contains(&Assumption::FewCrashes);
             let worlds = [small(3).tolerating(1), small(4).tolerating(2)];
             worlds.into_iter().filter(|_| crashes).collect()

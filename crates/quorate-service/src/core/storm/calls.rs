@@ -1,4 +1,4 @@
-//! Calls of clients: over which connection, when they are repeated elsewhere, and what their answers mean.
+//! Calls of clients: their connections, their repetition at other nodes, and the handling of their answers.
 
 use quorate_core::{Span, Time};
 use quorate_protocol::{
@@ -10,8 +10,8 @@ use super::rng::{MS, SECOND};
 use super::world::{Event, Input, World};
 use crate::lease::{LeaseCall, LeaseId};
 
-/// Answers to clients of etcd's API that take longer than this, by the client's clock, are not relied on: the service
-/// documents 500 ms, and clocks drift.
+/// Clients of etcd's API do not rely on answers that take longer than this, by the client's clock. The service documents
+/// 500 ms, and clocks drift.
 const ANSWER: Span = Span::from_millis(450);
 
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct OpenCall {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
-    /// A session, or a lease with this number.
+    /// Opens a session, or a lease with this identifier.
     Open(i64),
     KeepAlive,
     Acquire {
@@ -71,7 +71,7 @@ impl World {
         self.send_to_node(connection, input);
     }
 
-    /// How long a client waits for an answer before it asks another node.
+    /// Time for which a client waits for an answer before it calls another node; `None` if it waits without a limit.
     fn patience(&mut self, at: usize, operation: Operation) -> Option<Span> {
         let client = &self.clients[at];
         let ttl = client.ttl.0;
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// The client does not wait for this answer any longer.
+    /// Stops waiting for an answer, and closes the connection of its call.
     pub(super) fn abandon(&mut self, at: usize, number: u64) {
         let Some(call) = self.clients[at].calls.remove(&number) else { return };
         self.close_connection(call.connection);
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Uses another node from now on. A native client moves all its calls; others call again for each one.
+    /// Switches the client to another node. A native client moves all its calls; other clients repeat each call on its own.
     pub(super) fn switch_node(&mut self, at: usize) {
         let node = self.other_node(at);
         self.counts.switches += 1;
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// Tells the present node of locks that are held and valid.
+    /// Confirms to the present node the locks that the client holds and that are valid.
     fn confirm_inside(&mut self, at: usize) {
         let (node, now) = (self.clients[at].node, self.now);
         for lock in 0..super::world::LOCKS as u8 {
@@ -170,7 +170,7 @@ impl World {
         }
     }
 
-    /// A call that has failed or is late is made again at the present node.
+    /// Repeats a call that has failed or is late at the present node.
     fn call_again(&mut self, at: usize, number: u64) {
         let Some(call) = self.clients[at].calls.get(&number) else { return };
         let (operation, node, kind) =
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// A node says something to a client.
+    /// Handles a message of a node to a client.
     pub(super) fn on_server_message(&mut self, connection: u64, message: ServerMessage) {
         let Some(it) = self.connections.get(&connection) else { return };
         let (at, closed) = (it.client, it.closed);
@@ -237,7 +237,7 @@ impl World {
                     self.switch_node(at);
                 }
                 if self.clients[at].calls.contains_key(&number) {
-                    // A pause, so that a cluster without a quorum is not asked without end.
+                    // The pause limits the rate at which clients call a cluster without a quorum.
                     let (process, pause) = (self.clients[at].process, self.rng.below(200 * MS));
                     self.plan(self.now + pause, Event::Late { at, process, number });
                 }
@@ -285,7 +285,7 @@ impl World {
         self.ask_again(at);
     }
 
-    /// Clients of etcd's API count from when the answer arrives.
+    /// Extends the validity of a lease. Clients of etcd's API count from when the answer arrives.
     fn on_lease_info(&mut self, at: usize, call: &OpenCall, valid_ms: u64) {
         let client = &mut self.clients[at];
         let local_time = client.clock.local_time(self.now);
@@ -301,7 +301,7 @@ impl World {
         }
     }
 
-    /// Locks that the client waits for and that no call waits for are asked for again.
+    /// Requests the locks again that the client waits for without an open call.
     fn ask_again(&mut self, at: usize) {
         for lock in 0..super::world::LOCKS as u8 {
             if !self.clients[at].is_called(lock) {
@@ -344,7 +344,7 @@ impl World {
         }
         listed_as.into_iter().for_each(|(lock, token)| self.on_token(at, call, lock, token));
         lost.into_iter().for_each(|lock| self.lose(at, lock, "it is not listed"));
-        // The client gives back what is listed and it does not want.
+        // The client releases listed requests that it does not want.
         for request in held.iter().map(|it| it.request).chain(waiting.iter().copied()) {
             let client = &self.clients[at];
             let wanted = client.wants.values().any(|want| want.request == request);
@@ -356,14 +356,15 @@ impl World {
                 self.counts.leaked += 1;
                 self.log(|| format!("client {at} had released {request}"));
             }
-            // The lock matters to leases only.
+            // Only the release of a lease uses the lock, so any lock will do here.
             self.end(at, Ending { lock: 0, request, token: None });
         }
         self.ask_again(at);
     }
 
-    /// A lock is held on. Its token may have grown: the node that had granted it died before enough voters knew. An answer to
-    /// a call from before the client heard of its present token may name an earlier one.
+    /// Handles the token of a lock that is still held. The token may have grown if the node that had granted the lock
+    /// died before enough voters knew the token. An answer to a call from before the client learned its present token may
+    /// name an earlier token.
     fn on_token(&mut self, at: usize, call: &OpenCall, lock: u8, token: u64) {
         let now = self.clients[at].clock.local_time(self.now);
         let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
@@ -405,7 +406,7 @@ impl World {
                     self.clients[at].wants.get(&lock).is_some_and(|it| it.holding.is_none());
                 if waits && !self.clients[at].is_called(lock) {
                     match self.clients[at].kind {
-                        // The grant came too late to be relied on. It is confirmed by another call.
+                        // The grant arrived too late to be relied on. Another call confirms it.
                         Kind::Native | Kind::Http => self.ask(at, lock),
                         Kind::Etcd => self.leave(at, lock),
                     }
@@ -438,7 +439,7 @@ impl World {
             (Failure::Busy | Failure::TimedOut, false) if want.wait_ms.is_some() => {
                 self.leave(at, lock);
             }
-            // An earlier process of the session has asked for the lock: it is released with the next keep-alive.
+            // An earlier process of the session has requested the lock. That request is released after the next keep-alive.
             (Failure::TooMuch(_), _) => {}
             (Failure::NoRequest | Failure::Busy | Failure::TimedOut, _) => {}
             (failure, _) => panic!("client {at} is refused lock {lock}: {failure:?}"),
@@ -454,7 +455,7 @@ impl World {
                 client.ended.insert(ending.request, local_time);
                 if let Some(token) = ending.token {
                     self.note_released(at, ending.lock, token);
-                    // Later on all that wait have to have their turns.
+                    // Near the end of the faults this stops, so that all waiting clients get their turns.
                     if self.setup.hasty && self.now + 20 * SECOND < self.calm_from {
                         self.want(at, ending.lock);
                     }
@@ -466,7 +467,7 @@ impl World {
 }
 
 impl super::clients::Client {
-    /// Message that carries a call.
+    /// Returns the message that carries a call.
     fn input(&self, number: u64, sent: u64, operation: Operation, resigns: bool) -> Option<Input> {
         if let Operation::Open(id) = operation {
             let ttl_ms = (self.ttl.0 / MS) as u32;

@@ -1,4 +1,4 @@
-//! Client processes: what they hold, what they want, and when they call.
+//! Client processes: the locks that they hold and want, and the schedule of their calls.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use super::rng::{Clock, MS, Rng, SECOND};
 use super::world::{Event, World};
 use crate::lease::LeaseId;
 
-/// The protocol that a client speaks.
+/// The protocol that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One connection at a time; counts from when it sent a call, by its own clock.
+    /// One connection at a time. The client counts validity from when it sent a call, by its own clock.
     Native,
-    /// A connection for every call; counts from when it sent the call, what a front end has computed.
+    /// One connection per call. The client counts validity from when it sent the call, with the duration that
+    /// the front end computed.
     Http,
-    /// A connection for every call; counts from when an answer arrives.
+    /// One connection per call. The client counts validity from when an answer arrives.
     Etcd,
 }
 
@@ -39,12 +40,12 @@ pub(super) struct Want {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
     pub(super) token: u64,
-    /// When the client heard of this token.
+    /// When the client learned this token.
     pub(super) token_since: Time,
-    /// Validity by the client's own clock.
+    /// End of validity by the client's own clock.
     pub(super) until: Time,
     pub(super) since: Time,
-    /// The client knows that it is lost, and has not stopped yet.
+    /// The client knows that the lock is lost, and has not stopped yet.
     pub(super) lost: bool,
     /// The client has changed its node since it entered.
     pub(super) moved: bool,
@@ -69,9 +70,10 @@ pub(super) struct Client {
     pub(super) key: Option<Key>,
     /// Time-to-live as the client knows it.
     pub(super) ttl: Span,
-    /// Validity of the lease, for clients that have one.
+    /// End of the lease's validity, for clients with a lease.
     pub(super) lease_until: Time,
-    /// A late call may still release what this lease holds: another lease is used once it holds nothing.
+    /// Whether a late call may still release a lock of this lease. Then the client uses another lease once
+    /// this one holds nothing.
     pub(super) spoiled: bool,
     pub(super) node: usize,
     pub(super) connection: Option<u64>,
@@ -80,7 +82,7 @@ pub(super) struct Client {
     requests: u64,
     pub(super) wants: BTreeMap<u8, Want>,
     pub(super) endings: Vec<Ending>,
-    /// Released requests, and when the client knew that they were.
+    /// Released requests, and when the client learned that each was released.
     pub(super) ended: BTreeMap<u64, Time>,
 }
 
@@ -107,13 +109,13 @@ impl Client {
         }
     }
 
-    /// The token of a lock that the client relies on, by its own clock.
+    /// Returns the token of a lock that the client relies on, by its own clock.
     pub(super) fn valid(&self, lock: u8, now: u64) -> Option<u64> {
         let holding = self.wants.get(&lock).filter(|_| self.running)?.holding?;
         (self.clock.local_time(now) < holding.until).then_some(holding.token)
     }
 
-    /// Whether it waits for a lock, and does not give up.
+    /// Returns whether the client waits for a lock.
     pub(super) fn waits(&self) -> bool {
         self.running && self.wants.values().any(|it| it.holding.is_none())
     }
@@ -130,7 +132,7 @@ impl Client {
 }
 
 impl World {
-    /// A client process starts: with a new session, or with the key of the one before.
+    /// Starts a client process, with a new session or with the key of the previous process.
     pub(super) fn start_client(&mut self, at: usize) {
         let kind = match self.rng.below(5) {
             0 | 1 => Kind::Native,
@@ -162,7 +164,7 @@ impl World {
         self.plan(self.now, Event::Beat { at, process });
     }
 
-    /// A client process dies without a word; another one starts on its machine.
+    /// Crashes a client process without notice. Another process starts on its machine.
     pub(super) fn crash_client(&mut self, at: usize) {
         let client = &mut self.clients[at];
         if !std::mem::replace(&mut client.running, false) {
@@ -180,7 +182,7 @@ impl World {
         self.plan(time, Event::StartClient { at });
     }
 
-    /// Every client calls at least four times in one ttl.
+    /// Sends a keep-alive, or opens a session. Every client does so at least four times per ttl.
     pub(super) fn beat(&mut self, at: usize, process: u64) {
         let client = &mut self.clients[at];
         if client.process != process {
@@ -194,7 +196,7 @@ impl World {
         if client.spoiled && client.wants.is_empty() && client.endings.is_empty() {
             (client.key, client.spoiled) = (None, false);
         }
-        // A whim.
+        // The client changes its node at random.
         if self.is_stormy() && self.rng.one_in(12) {
             self.switch_node(at);
         }
@@ -206,7 +208,7 @@ impl World {
         }
     }
 
-    /// Ends what is no longer valid by the client's own clock.
+    /// Ends locks that are no longer valid by the client's own clock.
     pub(super) fn drop_expired(&mut self, at: usize) {
         let local_time = self.clients[at].clock.local_time(self.now);
         for lock in 0..super::world::LOCKS as u8 {
@@ -220,7 +222,7 @@ impl World {
         }
     }
 
-    /// A client learns that it has lost a lock.
+    /// Handles the loss of a lock that a client learns of.
     pub(super) fn lose(&mut self, at: usize, lock: u8, why: &str) {
         let slow = self.rng.one_in(2);
         let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
@@ -229,13 +231,13 @@ impl World {
         self.counts.lost += 1;
         self.log(|| format!("client {at} loses lock {lock}: {why}"));
         assert!(!self.setup.gentle, "client {at} has lost lock {lock}: {why}");
-        // Some go on until they must not rely on it any longer.
+        // Some clients continue until their validity expires.
         if !slow {
             self.leave(at, lock);
         }
     }
 
-    /// The session is over, with everything that it had.
+    /// Handles the end of the session, with everything that it held.
     pub(super) fn session_over(&mut self, at: usize, why: &str) {
         self.log(|| format!("the session of client {at} is over: {why}"));
         for lock in 0..super::world::LOCKS as u8 {
@@ -263,7 +265,7 @@ impl World {
         self.open(at);
     }
 
-    /// A client wants a lock.
+    /// Makes a client want a lock.
     pub(super) fn want(&mut self, at: usize, lock: u8) {
         if !self.clients[at].running {
             return;
@@ -274,7 +276,7 @@ impl World {
         let etcd = client.kind == Kind::Etcd;
         if client.key.is_none()
             || client.wants.contains_key(&lock)
-            // A release that is still under way would release the lock again.
+            // A release that is still in progress would release the lock again.
             || ending
             || etcd && client.spoiled
         {
@@ -305,14 +307,14 @@ impl World {
         (self.clients[at].node + 1 + self.rng.index(n - 1)) % n
     }
 
-    /// A client enters, if it may rely on the lock.
+    /// Lets a client enter, if it may rely on the lock.
     pub(super) fn enter(&mut self, at: usize, lock: u8, token: u64, until: Time) {
         let client = &mut self.clients[at];
         let (since, process, ttl) =
             (client.clock.local_time(self.now), client.process, client.ttl.0);
         let leased = client.kind == Kind::Etcd;
         let Some(want) = client.wants.get_mut(&lock) else { return };
-        // After a long wait little may be left, by clocks that drift: it asks again.
+        // After a long wait little validity may be left, with clocks that drift. Then the client requests the lock again.
         if until <= since + Span(ttl / 8) {
             return;
         }
@@ -325,7 +327,7 @@ impl World {
         };
         self.plan(self.now + stay, Event::Stop { at, process, lock, request });
         if until.since(since).0 < ttl / 2 {
-            // It is not valid for long: the next beat may be too late.
+            // The lock is not valid for long, and the next beat may be too late.
             self.call(at, self.clients[at].node, Operation::KeepAlive);
         }
     }
@@ -344,7 +346,7 @@ impl World {
         self.leave(at, lock);
     }
 
-    /// The client stops, and releases: nothing of this request counts any longer.
+    /// Stops the client's use of a lock, and releases it. Answers to calls for this request are ignored from now on.
     pub(super) fn leave(&mut self, at: usize, lock: u8) {
         let Some(want) = self.clients[at].wants.remove(&lock) else { return };
         self.log(|| format!("client {at} leaves lock {lock}"));
@@ -362,7 +364,7 @@ impl World {
         self.end(at, ending);
     }
 
-    /// Releases a request through the present node, or another one.
+    /// Releases a request through the present node, or through another one.
     pub(super) fn end(&mut self, at: usize, ending: Ending) {
         if self.clients[at].key.is_none() {
             return;

@@ -1,10 +1,10 @@
-//! Faults.
+//! Faults: restarts, cuts, pauses and crashes.
 
 use super::nodes::MemoryLoss;
 use super::rng::{MS, SECOND};
 use super::world::{Event, World};
 
-/// In gentle weather a node restarts this long after the one before: candidates have its votes again.
+/// Minimum time between two restarts in gentle weather. By then candidates have the votes of the restarted node again.
 const BETWEEN: u64 = 8 * SECOND;
 
 impl World {
@@ -66,7 +66,8 @@ impl World {
         if self.nodes[at].core.is_none() {
             return;
         }
-        // A voter that forgets takes the votes of holders along, and waiters may have those of other voters.
+        // In gentle weather no voter forgets: holders would lose the votes of that voter while waiters may have
+        // those of other voters.
         self.nodes[at].memory_loss = match self.rng.below(8) {
             _ if self.setup.gentle => None,
             0 => Some(MemoryLoss::Votes),

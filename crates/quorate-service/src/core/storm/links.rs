@@ -8,14 +8,14 @@ use super::world::{Event, Input, World};
 use crate::core::ConnectionId;
 use crate::peer::PeerMessage;
 
-/// The link between two nodes: in order, and nothing is lost until it breaks.
+/// The link between two nodes. It preserves order, and loses nothing until it breaks.
 #[derive(Debug, Default)]
 pub(super) struct Link {
-    /// Changes whenever the link is made or breaks; odd while there is one.
+    /// Changes whenever the link is established or breaks; odd while it is up.
     epoch: u64,
-    /// When the last message in either direction arrives.
+    /// When the last message in each direction arrives.
     last: [u64; 2],
-    /// No new link before this time.
+    /// No new link is established before this time.
     cut_until: u64,
     connecting: bool,
 }
@@ -30,30 +30,30 @@ fn pair(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
-/// A connection of a client process to a node process. A call over HTTP or etcd's API has one of its own.
+/// A connection of a client process to a node process. A call over HTTP or etcd's API has its own connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client: usize,
     pub(super) client_process: u64,
     pub(super) node: usize,
     node_process: u64,
-    /// Whether the client has closed it, or has noticed that it is broken.
+    /// Whether the client has closed the connection, or has noticed that it is broken.
     pub(super) closed: bool,
-    /// Whether nothing gets through any longer.
+    /// Whether the connection no longer delivers anything.
     broken: bool,
-    /// Whether the node knows it.
+    /// Whether the node knows the connection.
     known: bool,
-    /// Whether the node knows that it is closed.
+    /// Whether the node knows that the connection is closed.
     closed_at_node: bool,
     last: [u64; 2],
-    /// A front end of the node makes the calls.
+    /// Whether a front end of the node makes the calls.
     pub(super) local: bool,
-    /// When the front end did so, by the node's clock in microseconds.
+    /// When the front end made the call, by the node's clock in microseconds.
     called_at: u64,
 }
 
-/// What an HTTP front end makes of an answer: validity from when the client sent its call. Two clocks differ by at most the
-/// drift in both directions.
+/// Converts an answer as an HTTP front end does: validity is counted from when the client sent its call. The clocks of the
+/// client and the node may drift in opposite directions, so the waiting time is scaled by (1 - r)/(1 + r).
 fn relative_to_call(message: ServerMessage, called_at: u64) -> ServerMessage {
     let from_call = |validity: Validity| {
         let waited = validity.since.saturating_sub(called_at);
@@ -75,7 +75,7 @@ fn relative_to_call(message: ServerMessage, called_at: u64) -> ServerMessage {
 }
 
 impl World {
-    /// Delay of one message.
+    /// Returns the delay of one message.
     fn delay(&mut self) -> u64 {
         let most = match (self.is_stormy(), self.setup.gentle, self.rng.below(150)) {
             (true, false, 0) => 3 * SECOND,
@@ -88,7 +88,7 @@ impl World {
 
     pub(super) fn send_peer(&mut self, from: usize, to: usize, message: PeerMessage) {
         let delay = self.delay();
-        // The mesh drops what a slow peer does not read.
+        // The mesh drops messages that a slow peer does not read.
         let dropped = self.is_stormy() && !self.setup.gentle && self.rng.one_in(300);
         let link = self.links.entry(pair(from, to)).or_default();
         if !link.is_up() || dropped {
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Both ends try to connect until they are connected.
+    /// Connects two nodes, or tries again later until they are connected.
     pub(super) fn connect(&mut self, a: usize, b: usize) {
         let again = self.now + 20 * MS + self.rng.below(30 * MS);
         let up = self.nodes[a].core.is_some() && self.nodes[b].core.is_some();
@@ -163,7 +163,7 @@ impl World {
     }
 
     pub(super) fn peer_is_down(&mut self, at: usize, peer: usize, process: u64) {
-        // A driver tells the latest state: a link that is there again is not down.
+        // A driver reports the latest state: a link that is up again is not down.
         let is_up = self.links.get(&pair(at, peer)).is_some_and(Link::is_up);
         if self.nodes[at].process == process && !is_up {
             let peer = ProcessId::from_index(peer);
@@ -196,7 +196,7 @@ impl World {
         self.cuts.get(&(client, node)).copied().filter(|until| *until > self.now)
     }
 
-    /// When something sent over a connection arrives; `None` if it is lost, and the connection with it.
+    /// Returns when a message over a connection arrives; `None` if it is lost, which also breaks the connection.
     fn arrival(&mut self, connection: u64, to_node: bool) -> Option<u64> {
         let delay = self.delay();
         let lost = self.is_stormy() && !self.setup.gentle && self.rng.one_in(60);
@@ -235,7 +235,7 @@ impl World {
         }
         let message = if it.local { relative_to_call(message, it.called_at) } else { message };
         if it.local {
-            // The front end has heard the answer, whatever becomes of it.
+            // The front end has received the answer, whether or not it reaches the client.
             let closed = Input::Closed { answer_received: true };
             self.plan(self.now + 1, Event::ToNode { connection, input: closed });
         }
@@ -244,7 +244,7 @@ impl World {
         }
     }
 
-    /// The client closes a connection, or its process has died.
+    /// Closes a connection, because the client has closed it or its process has died.
     pub(super) fn close_connection(&mut self, connection: u64) {
         let Some(it) = self.connections.get_mut(&connection) else { return };
         if !std::mem::replace(&mut it.closed, true) {
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// Something of a client arrives at its node.
+    /// Handles an input that arrives at a node over a connection.
     pub(super) fn on_node_input(&mut self, connection: u64, input: Input) {
         let refused = self.now + 1 + self.rng.below(200 * MS);
         let silent = self.rng.one_in(3);

@@ -1,10 +1,10 @@
-//! Whole node cores under broken connections, late messages, cuts, pauses, drifting clocks and every kind of restart, with
-//! clients that change nodes: over the native protocol, over HTTP, and over etcd's API.
+//! Simulation of whole node cores under broken connections, late messages, cuts, pauses, drifting clocks and every kind of
+//! restart. Clients change nodes, and use the native protocol, HTTP and etcd's API.
 //!
-//! "Valid" is what the *client* may rely on: from when it enters until it stops or its own clock passes its own deadline,
-//! whatever any node believes. After every event at most one client is valid per lock. Tokens grow, and a client that
-//! changes nodes keeps its token. In gentle weather no lock is lost. Once the faults stop, every live client that waits must
-//! enter.
+//! "Valid" is judged by the *client*: from when it enters until it stops or its own clock passes its own deadline, whatever
+//! any node believes. After every event at most one client is valid per lock. Tokens grow from holder to holder, and the
+//! token of a client that changes nodes never shrinks. In gentle weather no lock is lost. Once the faults stop, every live
+//! client that waits must enter.
 
 mod calls;
 mod clients;
@@ -16,8 +16,8 @@ mod world;
 
 use world::{Counts, Setup, World};
 
-/// A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-service --lib storm`; `QUORATE_STORMS_FROM` is its
-/// first seed. `QUORATE_STORM_LOG` logs every event.
+/// Runs one world per seed. `QUORATE_STORMS=20000 cargo test --release -p quorate-service --lib storm` runs a campaign;
+/// `QUORATE_STORMS_FROM` is its first seed. `QUORATE_STORM_LOG` logs every event.
 fn storms(setup: Setup, (first, count): (u64, u64)) -> Counts {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("QUORATE_STORMS_FROM").unwrap_or(first);
@@ -44,7 +44,7 @@ fn print(text: &str) {
     eprintln!("{text}");
 }
 
-/// A storm in which nothing happens shows nothing.
+/// Fails if the storm has exercised too little: a storm without events proves nothing.
 fn assert_busy(total: Counts, worlds: u64) {
     let Counts { entries, leased, kept, switches, restarts, .. } = total;
     assert!(entries > 10 * worlds && leased > worlds && kept > 2 * worlds, "{total:?}");
@@ -70,7 +70,8 @@ fn no_lock_is_lost_in_gentle_weather() {
     assert_eq!(total.lost, 0);
 }
 
-/// A voter that a release has not reached yet has the vote and the record of the earlier turn.
+/// Clients that request a lock again immediately. A voter that the release has not reached yet still has the vote and the
+/// record of the earlier turn.
 #[test]
 fn clients_that_ask_again_at_once() {
     let total = storms(Setup { nodes: 3, gentle: false, hasty: true }, (0, 40));
@@ -80,13 +81,13 @@ fn clients_that_ask_again_at_once() {
 /// Worlds in which an earlier version failed.
 #[test]
 fn worlds_that_failed_before() {
-    // A relay took over a greater token before a quorum had it on record: the next holder's was smaller.
+    // A relay adopted a greater token before a quorum had recorded it. The token of the next holder was smaller.
     for seed in [20_301, 20_496] {
         World::new(seed, Setup { nodes: 5, gentle: false, hasty: false }, false).run();
     }
-    // A relay counted the validity of a grant from when it came, and not from its beat: it asked for votes as if its client
-    // were inside after others had been.
+    // A relay counted the validity of a grant from its arrival instead of from its beat. It requested votes as if its
+    // client were inside, after other clients had been inside.
     World::new(21_292, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
-    // A relay that did not know of a release took the client's next turn over, with the token of the earlier one.
+    // A relay that did not know of a release took over the client's next turn, with the token of the earlier turn.
     World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
 }

@@ -9,39 +9,40 @@ use super::rng::{Clock, DRIFT, MS, Rng, SECOND};
 use super::world::{Event, World};
 use crate::core::{Action, NodeCore, Quotas, Settings, VoterStart};
 
-/// Numbers that are reserved when a node starts.
+/// Number of vote numbers that are reserved when a node starts.
 const FIRST_BLOCK: u64 = 16;
 
-/// The file is written anew when it has this many records.
+/// Number of records at which the vote file is rewritten.
 const GROWN: usize = 64;
 
 pub(super) struct Node {
     pub(super) core: Option<NodeCore>,
     pub(super) clock: Clock,
-    /// The wall clock is wrong by this many milliseconds.
+    /// Error of the wall clock, in milliseconds.
     skew: u64,
     /// Events during a pause of the machine; `None` while it runs.
     pub(super) backlog: Option<Vec<Event>>,
-    /// Counts processes.
+    /// Number of processes that were started so far.
     pub(super) process: u64,
-    /// The earliest wake that is planned.
+    /// The earliest wake that is scheduled.
     wake: u64,
-    /// The vote file, with the voter's incarnation and its number of restarts with memory; `None` until the voter votes.
+    /// Records of the vote file; `None` until the voter votes. The voter's incarnation and its number of
+    /// restarts with memory follow.
     file: Option<Vec<Record<Name>>>,
     incarnation: u64,
     restarts: u64,
-    /// The durable mark of numbers.
+    /// The durable mark of vote numbers.
     mark: Option<u64>,
-    /// How the next process finds its folder.
+    /// Data that the next process has lost when it starts.
     pub(super) memory_loss: Option<MemoryLoss>,
 }
 
 /// Data that a node has lost when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryLoss {
-    /// The vote file.
+    /// The vote file is lost.
     Votes,
-    /// The whole data folder.
+    /// The whole data folder is lost.
     Everything,
 }
 
@@ -62,7 +63,7 @@ impl Node {
         }
     }
 
-    /// Whether it runs and votes.
+    /// Returns whether the node runs and votes.
     pub(super) fn is_voting(&self) -> bool {
         self.core.as_ref().is_some_and(|core| core.voter().is_voting())
     }
@@ -77,7 +78,7 @@ pub(super) fn terms() -> Terms {
 }
 
 impl World {
-    /// Lets a node handle something, after what is due, and carries out what comes of it.
+    /// Passes an input to a node after handling everything that is due, and applies the resulting actions.
     pub(super) fn with_core(&mut self, at: usize, input: impl FnOnce(&mut NodeCore, Time)) {
         let node = &mut self.nodes[at];
         let Some(core) = &mut node.core else { return };
@@ -88,7 +89,7 @@ impl World {
         self.plan_wake(at);
     }
 
-    /// Records are written before anything is sent.
+    /// Applies actions: records are written before anything is sent.
     fn apply_actions(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         let Some(core) = &mut node.core else { return };
@@ -146,7 +147,7 @@ impl World {
         }
     }
 
-    /// A process of a node starts, from what its predecessor has left.
+    /// Starts a process of a node from the state that its predecessor has left.
     pub(super) fn start_node(&mut self, at: usize) {
         let (n, seed) = (self.nodes.len(), self.rng.next_u128());
         let others = (0..n).filter(|other| *other != at);
@@ -155,7 +156,7 @@ impl World {
         let first_start = node.process == 0;
         node.process += 1;
         let memory_loss = match node.memory_loss.take() {
-            // Without marks a majority that forgets cannot go on by itself.
+            // A majority that forgets without marks cannot recover without an operator.
             Some(MemoryLoss::Everything) if !all_vote => Some(MemoryLoss::Votes),
             memory_loss => memory_loss,
         };
@@ -216,7 +217,7 @@ impl World {
         self.with_core(at, |_, _| {});
     }
 
-    /// The process of a node is gone, and comes back after a while.
+    /// Stops the process of a node, and schedules its restart.
     pub(super) fn stop_node(&mut self, at: usize, after: u64) {
         let node = &mut self.nodes[at];
         (node.core, node.backlog) = (None, None);
@@ -232,7 +233,7 @@ impl World {
         self.plan(self.now + after, Event::StartNode { at });
     }
 
-    /// A node that leaves stops once it is idle.
+    /// Stops a leaving node once it is idle, or when its deadline has passed.
     pub(super) fn depart(&mut self, at: usize, process: u64, until: u64) {
         let node = &self.nodes[at];
         let Some(core) = node.core.as_ref().filter(|_| node.process == process) else { return };

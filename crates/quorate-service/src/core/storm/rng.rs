@@ -4,7 +4,7 @@ use quorate_core::{Drift, Time};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000 * MS;
-/// Clocks gain or lose up to a twentieth.
+/// Maximum drift: clocks gain or lose up to one twentieth.
 pub(super) const DRIFT: i64 = Drift::ONE / 20;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(rng: &mut Rng) -> Self {
-        // Extremes are where mistakes in lease arithmetic show.
+        // Mistakes in lease arithmetic show at the extremes.
         let drift = match rng.below(4) {
             0 => DRIFT,
             1 => -DRIFT,
@@ -54,7 +54,7 @@ impl Clock {
         Self { offset: rng.below(1_000 * SECOND), drift }
     }
 
-    /// A machine that has rebooted.
+    /// Resets the clock, as a reboot of the machine does.
     pub(super) fn reset(&mut self, rng: &mut Rng) {
         self.offset = rng.below(1_000 * SECOND);
     }
@@ -64,7 +64,7 @@ impl Clock {
         Time(self.offset + (i128::from(now) * rate / i128::from(Drift::ONE)) as u64)
     }
 
-    /// The true time at which this clock shows `time` or a little more.
+    /// Returns the true time at which this clock shows `time` or slightly more.
     pub(super) fn world_time(&self, time: Time) -> u64 {
         let elapsed = time.0.saturating_sub(self.offset);
         let rate = i128::from(Drift::ONE + self.drift);

@@ -1,4 +1,4 @@
-//! The world: nodes, clients, what is under way between them, and the judge.
+//! The world: nodes, clients, the events in progress between them, and the checks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -12,14 +12,14 @@ use super::rng::{Rng, SECOND};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::peer::PeerMessage;
 
-/// The kind of weather.
+/// Configuration of a storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setup {
     pub(super) nodes: usize,
-    /// One node at a time restarts, connections break for moments only, and clients neither pause nor lose their network.
+    /// One node at a time restarts, connections break only for moments, and clients neither pause nor lose their network.
     /// Then no lock may be lost.
     pub(super) gentle: bool,
-    /// Clients ask for a lock again as soon as they know that they have released it.
+    /// Clients request a lock again as soon as its release is confirmed.
     pub(super) hasty: bool,
 }
 
@@ -27,13 +27,13 @@ pub(super) struct Setup {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) entries: u64,
-    /// Entries of clients that hold a lock by a lease.
+    /// Entries of clients that hold the lock with a lease.
     pub(super) leased: u64,
     pub(super) lost: u64,
-    /// Changes of node while a lock was held that the client kept, with its token.
+    /// Locks that were still valid when their client stopped, although it had changed its node while inside.
     pub(super) kept: u64,
     pub(super) switches: u64,
-    /// Tokens that were raised while a lock was held.
+    /// Tokens that have grown while the lock was held.
     pub(super) raised: u64,
     pub(super) restarts: u64,
     pub(super) forgotten: u64,
@@ -55,7 +55,7 @@ impl Counts {
     }
 }
 
-/// What a client's machine sends over a connection, or a front end tells its node about one.
+/// Input of a node over a connection: a call of a client, or the end of the connection.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
     Call(ClientMessage),
@@ -65,7 +65,7 @@ pub(super) enum Input {
 
 #[derive(Clone, Debug)]
 pub(super) enum Event {
-    /// A message between nodes arrives, if the link is still the same.
+    /// A message between nodes arrives, unless the link has broken since.
     Peer {
         from: usize,
         to: usize,
@@ -103,11 +103,11 @@ pub(super) enum Event {
         connection: u64,
         message: ServerMessage,
     },
-    /// A client notices that a connection is gone.
+    /// A client notices that a connection is broken.
     Broken {
         connection: u64,
     },
-    /// A call of a client has had no answer for long.
+    /// A call of a client has had no answer for too long.
     Late {
         at: usize,
         process: u64,
@@ -131,7 +131,7 @@ pub(super) enum Event {
         at: usize,
     },
     Fault,
-    /// A node that leaves may be idle.
+    /// A leaving node may have become idle.
     Depart {
         at: usize,
         process: u64,
@@ -159,23 +159,23 @@ pub(super) struct World {
     pub(super) clients: Vec<Client>,
     pub(super) links: BTreeMap<(usize, usize), Link>,
     pub(super) connections: BTreeMap<u64, Connection>,
-    /// Between a client and a node.
+    /// Cuts between a client and a node, with the time at which each ends.
     pub(super) cuts: BTreeMap<(usize, usize), u64>,
-    /// Faults happen before this time only.
+    /// Faults happen only before this time.
     pub(super) calm_from: u64,
-    /// The greatest token of each lock, and the client process that had it.
+    /// The greatest token of each lock, with the client and the process that had it.
     tokens: BTreeMap<u8, (u64, usize, u64)>,
-    /// Locks whose greatest token belongs to a client that has released it since, and was told so.
+    /// Locks whose greatest token belongs to a client that has released it, with a confirmed release.
     released: BTreeSet<u8>,
     pub(super) counts: Counts,
     pub(super) logs: bool,
     pub(super) numbers: u64,
 }
 
-/// Number of locks.
+/// Number of locks that clients compete for.
 pub(super) const LOCKS: u64 = 2;
 
-/// Time after the last fault within which every client that waits must have entered.
+/// Time after the last fault within which every waiting client must have entered.
 const CALM: u64 = 60 * SECOND;
 
 impl World {
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// A client says that it is inside.
+    /// Checks the entry of a client into a lock.
     pub(super) fn check_entry(&mut self, at: usize, lock: u8, token: u64, leased: bool) {
         self.counts.entries += 1;
         self.counts.leased += u64::from(leased);
@@ -242,11 +242,12 @@ impl World {
         self.check_exclusion();
     }
 
-    /// Tokens grow.
+    /// Checks that tokens grow.
     pub(super) fn check_token(&mut self, at: usize, lock: u8, token: u64) {
         let process = self.clients[at].process;
         if let Some((before, of, its)) = self.tokens.insert(lock, (token, at, process)) {
-            // A client may confirm a lock that it holds. One that has released it and asks anew gets another token.
+            // A client may confirm a lock that it holds. A client that has released it and requests it anew
+            // must get another token.
             let same = (of, its) == (at, process) && before == token;
             let same = same && !self.released.contains(&lock);
             assert!(
@@ -257,7 +258,7 @@ impl World {
         self.released.remove(&lock);
     }
 
-    /// A client was told that what it had with this token is released.
+    /// Records that the release of a lock with this token was confirmed to the client.
     pub(super) fn note_released(&mut self, at: usize, lock: u8, token: u64) {
         let process = self.clients[at].process;
         if self.tokens.get(&lock) == Some(&(token, at, process)) {
@@ -265,7 +266,7 @@ impl World {
         }
     }
 
-    /// At most one client is valid per lock.
+    /// Checks that at most one client is valid per lock.
     pub(super) fn check_exclusion(&self) {
         for lock in 0..LOCKS as u8 {
             let is_valid = |(_, client): &(usize, &Client)| client.valid(lock, self.now).is_some();
@@ -305,7 +306,7 @@ impl World {
         }
     }
 
-    /// Events of a machine that is paused wait until it goes on.
+    /// Defers an event of a paused machine until the machine resumes; returns whether it was deferred.
     fn hold_back(&mut self, event: &Event) -> bool {
         let backlog = match event {
             Event::Peer { to: at, .. }

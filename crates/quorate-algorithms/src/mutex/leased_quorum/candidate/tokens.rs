@@ -1,4 +1,4 @@
-//! Tokens: when votes are enough, which token they give, and what voters have on record of it.
+//! Tokens: which votes are sufficient, which token they give, and which tokens voters have on record.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
 
 impl<K: Name> Candidate<K> {
-    /// The newest token that voters have listed as recorded by an earlier attempt.
+    /// The greatest token that voters list as recorded by an earlier attempt, with that attempt.
     pub(super) fn found(
         &self,
         request: RequestId,
@@ -27,17 +27,17 @@ impl<K: Name> Candidate<K> {
         self.pursuits.get(&request)?.inside
     }
 
-    /// The token that an earlier attempt has recorded: the client may have been told.
+    /// The token that an earlier attempt has recorded. The client may have learned it.
     pub fn found_token(&self, request: RequestId) -> Option<u64> {
         self.pursuits.get(&request)?.found.map(|(_, token)| token)
     }
 
-    /// Token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever candidate
-    /// pursues it.
+    /// The token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever
+    /// candidate pursues the request.
     pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
         let known = self.pursuits.get(&request);
         let ended = known.map_or(0, |known| known.ended_before);
-        // Token and beat that a voter has told.
+        // Token and beat from a voter's list.
         let entry = |(index, view): (usize, &View<K>)| {
             let entry = view.listed.get(&request)?;
             entry.vote?;
@@ -46,7 +46,7 @@ impl<K: Name> Candidate<K> {
         };
         let entries = self.views.iter().enumerate().filter_map(entry);
         let entries: Vec<(ProcessId, u64, u64)> = entries.collect();
-        // The token of a request only grows. Lists may be older than what voters have told about their votes.
+        // The token of a request only grows. Lists may be older than what voters have sent with their votes.
         let token = entries.iter().map(|(_, token, _)| *token).max()?;
         if known.is_some_and(|known| known.token() > Some(token)) {
             return None;
@@ -57,7 +57,7 @@ impl<K: Name> Candidate<K> {
         Some((token, Beat { number, ..self.session.beat }))
     }
 
-    /// Every vote of a client that is inside has its token on record, so that other candidates know that it counts.
+    /// Asks the voters of a client that is inside to record its token. So other candidates know that their votes count.
     pub(super) fn record(&self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request).filter(|_| self.records_entries) else {
             return;
@@ -85,7 +85,7 @@ impl<K: Name> Candidate<K> {
         })
     }
 
-    /// Looks whether the votes are enough, and tells the client what has changed.
+    /// Checks whether the votes are sufficient, and reports changes to the client.
     pub(super) fn advance(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         if pursuit.inside.is_none() && pursuit.granted.is_none() && !pursuit.broken {
@@ -104,7 +104,7 @@ impl<K: Name> Candidate<K> {
         self.tell(request, out);
     }
 
-    /// A greater token holds once a quorum has confirmed and recorded it.
+    /// Adopts a greater token once a quorum has confirmed and recorded it.
     fn reach_goal(&mut self, request: RequestId) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         let Some(goal) = pursuit.goal else { return };
@@ -151,8 +151,9 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Rank of a request. Votes with a record are not given back. So a request without whose votes there is no quorum comes
-    /// before one that has found a record, and that one before those without: otherwise two of them could wait for each other.
+    /// Rank of a request. Votes with a record are not given back. So a request without whose votes there is no quorum
+    /// comes before a request that has found a record, and the latter before requests without a record. Otherwise two
+    /// of them could wait for each other.
     pub(super) fn rank(&self, request: RequestId) -> Rank {
         let Some(pursuit) = self.pursuits.get(&request) else { return Rank::Waits };
         if pursuit.inside.is_some() {
@@ -171,7 +172,7 @@ impl<K: Name> Candidate<K> {
         if self.electorate.is_quorum(&others) { Rank::Found } else { Rank::First }
     }
 
-    /// Asks the voters that have not given their votes once more: its rank has changed.
+    /// Asks the voters that have not given their votes once more, because the rank has changed.
     pub(super) fn ask_the_rest(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
@@ -181,8 +182,8 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// The token that the present votes give: the greatest number among the quorum that was heard last. A token that the
-    /// client may have been told before stays.
+    /// The token that the present votes give: the greatest number in the quorum with the newest beats. A token that the
+    /// client may have learned before is kept if a quorum of votes fits it.
     fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
         if let Some(token) = pursuit.token() {
             let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));
@@ -191,7 +192,7 @@ impl<K: Name> Candidate<K> {
                 return Some(token);
             }
         }
-        // Every quorum has a vote whose number is greater than that token: the token below only grows.
+        // No quorum fits that token, so every quorum has a vote with a greater number: tokens only grow.
         let mut votes: Vec<_> = pursuit.votes.iter().collect();
         votes.sort_unstable_by_key(|(voter, it)| {
             (core::cmp::Reverse(it.beat), it.vote.number, **voter)
@@ -207,12 +208,12 @@ impl<K: Name> Candidate<K> {
         None
     }
 
-    /// How a request stands now.
+    /// The present status of a request.
     pub fn report(&self, request: RequestId) -> Option<Report> {
         let pursuit = self.pursuits.get(&request)?;
         let beat = |number| Beat { number, ..self.session.beat };
         let alive = &self.electorate.all() - &pursuit.gone;
-        // One voter that knows that the client has released it is enough.
+        // One voter that knows of the client's release is enough.
         let enters = pursuit.inside.or(pursuit.granted).is_some();
         let released = pursuit.ended > 0 && !pursuit.forced && !enters;
         let standing = if released || !self.electorate.is_quorum(&alive) {
@@ -220,7 +221,7 @@ impl<K: Name> Candidate<K> {
         } else if let Some(attempt) = pursuit.stale {
             RequestStatus::Stale(attempt)
         } else if pursuit.inside.is_some() {
-            // Where a greater token is on record, the client is told nothing until it is known which one holds.
+            // While a greater token is on record, nothing is reported as held until it is known which token holds.
             let good = self.quorum_beat(pursuit.good(self.records_entries));
             RequestStatus::Held(good.filter(|_| pursuit.goal.is_none()).map(beat))
         } else if pursuit.broken {

@@ -1,4 +1,4 @@
-//! What a candidate knows about one voter.
+//! The state that a candidate keeps about one voter.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,16 +10,16 @@ use super::super::message::{Entry, Part};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct View<K> {
     pub(super) epoch: Option<Epoch>,
-    /// Version of the list.
+    /// Version of the last complete list.
     pub(super) version: Option<u64>,
     /// The last complete list.
     pub(super) listed: BTreeMap<RequestId, Entry<K>>,
-    /// A list of which the first parts have arrived: version, next part, entries.
+    /// A list of which the first parts have arrived: version, index of the next part, entries.
     pub(super) arriving: Option<(u64, u32, Vec<Entry<K>>)>,
     /// The newest beat of the client's incarnation that the voter has echoed in this epoch.
     pub(super) beat: Option<u64>,
     pub(super) clock: u64,
-    /// Whether the voter cannot be reached or does not vote.
+    /// Whether the voter is unreachable or does not vote.
     pub(super) avoided: bool,
 }
 
@@ -38,13 +38,13 @@ impl<K> Default for View<K> {
 }
 
 impl<K> View<K> {
-    /// The last complete list, for the voter to see whether another one is needed.
+    /// Epoch and version of the last complete list, from which the voter decides whether to send a new one.
     pub(super) fn seen(&self) -> Option<(Epoch, u64)> {
         Some((self.epoch?, self.version?))
     }
 
-    /// Takes a part of a list; tells whether the candidate now has the list of this version. An echo whose list the
-    /// candidate lacks says nothing.
+    /// Handles a part of a list. Returns `true` if the candidate now has the list of this version. An echo whose list
+    /// the candidate lacks has no effect.
     pub(super) fn take_list(
         &mut self,
         version: u64,

@@ -1,31 +1,31 @@
-//! What voters tell each other: clocks, and numbers for one that has forgotten.
+//! Messages between voters: clocks, and numbers for a voter that has forgotten its votes.
 
 use quorate_core::{ProcessId, ProcessSet, Time};
 
 use super::super::message::Name;
 use super::{Abstains, Voter, VoterEffect, VoterEffects};
 
-/// A voter's message to another voter.
+/// A message of a voter to another voter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PeerMessage {
     /// The sender's logical clock.
     Clock(u64),
-    /// The sender has forgotten its numbers, and asks for those of the receiver in this incarnation.
+    /// The sender has forgotten its numbers in this incarnation, and asks for the recipient's numbers.
     Learn(u64),
-    /// The sender has not forgotten, and no number of its votes is greater than this.
+    /// The sender has not forgotten, and all numbers of its votes are at most `floor`.
     Known {
         /// The incarnation that has asked.
         asked: u64,
-        /// The greatest number.
+        /// The greatest number of the sender.
         floor: u64,
         /// The sender's logical clock.
         clock: u64,
     },
 }
 
-/// A voter's clock may be ahead of the receiver's by at most this, in milliseconds: one day. A voter that lies cannot use up
-/// the clock.
+/// Maximum by which the clock of another voter may be ahead, in milliseconds: one day. A faulty voter
+/// cannot exhaust the clock.
 const AHEAD_MOST: u64 = 86_400_000;
 
 impl<K: Name> Voter<K> {
@@ -40,7 +40,7 @@ impl<K: Name> Voter<K> {
             PeerMessage::Learn(_) => {}
             PeerMessage::Known { asked, floor, clock } => {
                 self.hear_clock(clock);
-                // A late answer to an earlier incarnation does not know the tokens that were given since.
+                // A late answer to an earlier incarnation does not cover tokens that were given since.
                 if asked == self.incarnation {
                     self.learn(from, floor, out);
                 }
@@ -54,7 +54,8 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Every earlier token was confirmed by a quorum; a quorum that remembers shares a voter with it.
+    /// Learns the numbers of another voter. Every earlier token was confirmed by a quorum, and a quorum that remembers
+    /// shares a voter with it.
     fn learn(&mut self, from: ProcessId, told: u64, out: &mut VoterEffects<K>) {
         let Some(Abstains::Learning { told: by, floor }) = &mut self.abstains else { return };
         if from.index() >= self.electorate.len() || from == self.id {
@@ -69,7 +70,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Repeats what may have been lost. Drivers call it every now and then.
+    /// Repeats messages that may have been lost. Drivers call it periodically.
     pub fn gossip(&self, out: &mut VoterEffects<K>) {
         let message = match self.abstains {
             Some(Abstains::Learning { .. }) => PeerMessage::Learn(self.incarnation),
@@ -94,7 +95,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// From now on a restart remembers: before, it would have to forget once more.
+    /// Begins to vote. From now on a restart can use the vote file; before, it would have had to abstain again.
     fn begin_voting(&mut self, out: &mut VoterEffects<K>) {
         self.abstains = None;
         out.push(VoterEffect::Persist(self.counters()));

@@ -1,4 +1,4 @@
-//! What becomes of a voter that restarts: it reads its vote file, or it has forgotten and abstains.
+//! Restart of a voter: it reads its vote file, or it has forgotten its votes and abstains.
 
 use alloc::vec::Vec;
 
@@ -9,26 +9,26 @@ use super::super::message::Name;
 use super::super::voter_session::{LastBeat, VoterSession};
 use super::{Abstains, Record, Voter};
 
-/// What a voter knows about its earlier incarnations when it has forgotten its votes.
+/// State that remains of earlier incarnations when a voter has forgotten its votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     /// Greater than every earlier incarnation.
     pub incarnation: u64,
-    /// No earlier number was greater than this, if a durable mark says so.
+    /// Upper bound of all earlier numbers, if a durable mark exists.
     pub mark: Option<u64>,
 }
 
-/// A process that continues a voter from its vote file.
+/// Identifies a process that continues a voter from its vote file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RestartId {
     /// The voter's incarnation, which a restart with memory does not change.
     pub incarnation: u64,
-    /// Greater than that of every earlier process of this incarnation.
+    /// Greater than the number of every earlier process of this incarnation.
     pub number: u64,
 }
 
 impl<K: Name> Voter<K> {
-    /// The same voter after it has forgotten its votes: it abstains until no client relies on any of them.
+    /// The same voter after it has forgotten its votes. It abstains until no client relies on any of them.
     #[must_use]
     pub fn forgotten(mut self, memory: Memory, now: Time) -> Self {
         self.incarnation = memory.incarnation;
@@ -39,8 +39,8 @@ impl<K: Name> Voter<K> {
         self
     }
 
-    /// The same voter with what its vote file says. Reading counts as hearing every session now: when a session was last
-    /// heard is not in the file, and the machine's clock may have started anew.
+    /// The same voter with the contents of its vote file. Reading it counts as a beat of every session now: the file
+    /// does not contain the time of a session's last beat, and the machine's clock may have been reset.
     #[must_use]
     pub fn restored(
         mut self,
@@ -54,7 +54,7 @@ impl<K: Name> Voter<K> {
         self
     }
 
-    /// Everything that a restart must remember, as few records as possible.
+    /// The records that a restart needs, as few as possible.
     pub fn records(&self) -> Vec<Record<K>> {
         let sessions = self.sessions.iter().map(|(id, session)| Record::Session {
             session: *id,
@@ -116,33 +116,33 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Makes the parts agree once all records are read.
+    /// Makes the state consistent once all records are read.
     fn settle(&mut self, restart_id: RestartId, now: Time) {
         self.trusts_until = now + self.terms.ttl_most;
         for (lock, ballot) in &mut self.ballots {
             let Some(vote) = &mut ballot.vote else { continue };
             let Some(session) = self.sessions.get_mut(&vote.claim.request.session) else {
-                // The session ended while the vote was its: the record of the vote came first.
+                // The session ended while it had the vote. The record of the vote was written first.
                 ballot.vote = None;
                 continue;
             };
             let GrantedVote { claim, stamp, beats, .. } = *vote;
             session.beats.insert(beats, LastBeat { number: 0, at: now });
             session.requests.insert(claim.request, (lock.clone(), stamp));
-            // Frozen times are of the clock of an earlier process: they start again.
+            // Frozen times refer to the clock of an earlier process, so they start again.
             if let Some(frozen) = &mut vote.frozen {
                 *frozen = now + session.ttl;
                 self.frozen.insert((*frozen, lock.clone()));
             }
         }
-        // A candidate that has not heard of a release must not bring the request back.
+        // A candidate that does not know of a release must not bring the request back.
         for session in self.sessions.values_mut().filter(|session| !session.released.is_empty()) {
             session.beats.entry(0).or_insert(LastBeat { number: 0, at: now });
         }
-        // A session without votes has nothing to lose: it begins anew.
+        // A session without votes has nothing to lose, so it begins again.
         self.sessions.retain(|_, session| !session.beats.is_empty());
         for session in self.sessions.values_mut() {
-            // Lists of this life must not be taken for lists of an earlier one.
+            // List versions of this process must not be confused with those of an earlier one.
             session.version = restart_id.number << 32;
         }
         self.index_lapses();

@@ -13,12 +13,12 @@ use super::{Record, Voter, VoterEffect, VoterEffects};
 /// Maximum number of entries in one part of a list.
 const PART_MOST: usize = 512;
 
-/// Maximum number of requests of one session whose stamps are known before they are asked for. Others may lose their places
-/// when their first voters stop.
+/// Maximum number of requests per session whose stamps are known before the vote is requested. Further requests may
+/// lose their position when their first voters stop.
 const ANNOUNCED_MOST: usize = 4_096;
 
 impl<K: Name> Voter<K> {
-    /// Opens or extends the session that a candidate presents; tells whether the candidate may go on.
+    /// Opens or extends the session that a candidate presents. Returns `true` if the candidate may continue.
     pub(super) fn accept(
         &mut self,
         presented: Presented,
@@ -77,7 +77,7 @@ impl<K: Name> Voter<K> {
             return;
         }
         let id = presented.session;
-        // Requests of a relayed session belong to none of its candidates.
+        // Requests of a relayed session do not belong to a particular candidate.
         let relayed = presented.relayed;
         let own = |request: &RequestId| {
             let own = relayed || request.incarnation == presented.beat.incarnation;
@@ -114,7 +114,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Everything that a session has here.
+    /// All requests of a session at this voter, including those that were ended by force.
     pub fn entries(&self, session: u128) -> Vec<Entry<K>> {
         let Some(session) = self.sessions.get(&session) else { return Vec::new() };
         let entry = |(request, (lock, stamp)): (&RequestId, &(K, u64))| {
@@ -137,8 +137,9 @@ impl<K: Name> Voter<K> {
         session.requests.iter().filter_map(entry).chain(ended).collect()
     }
 
-    /// The stamp of a request that the voter sees for the first time. Stamps are lifted, not refused: a request cannot claim
-    /// to be older than what its session was told before it asked. A request without a stamp is as old as this moment.
+    /// The stamp of a request that the voter sees for the first time. Stamps are lifted, not refused: a request
+    /// cannot claim to be older than the clock that its session had received before. A request without a stamp is as
+    /// old as this moment.
     pub(super) fn lifted(&self, session: u128, request: RequestId, stamp: u64, now: Time) -> u64 {
         let Some(session) = self.sessions.get(&session) else { return stamp };
         let known = session.requests.get(&request).map(|(_, stamp)| *stamp);
@@ -154,8 +155,8 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// A client incarnation was not heard for one ttl: everything that it has here is free. The session ends with its last
-    /// incarnation.
+    /// Ends a client incarnation that has sent no beat for one ttl, and frees all its votes. The session ends
+    /// with its last incarnation.
     pub(super) fn end_incarnation(
         &mut self,
         id: u128,
@@ -190,7 +191,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// The last incarnation of a session has lapsed, or its client has ended it: everything that it has here is free.
+    /// Ends a session whose last incarnation has lapsed or whose client has ended it, and frees all its votes.
     pub(super) fn end_session(&mut self, id: u128, out: &mut VoterEffects<K>) {
         let Some(session) = self.sessions.remove(&id) else { return };
         for incarnation in session.beats.keys() {
@@ -203,7 +204,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// The beat to echo with a vote.
+    /// Epoch, newest beat and list version to send with a vote.
     pub(super) fn echo_of(&self, request: RequestId, beats: u64) -> Option<(Epoch, Beat, u64)> {
         let session = self.sessions.get(&request.session)?;
         Some((session.epoch, session.newest(beats), session.version))

@@ -1,4 +1,4 @@
-//! Votes: how they are asked for, given, confirmed, given back and freed.
+//! Votes: how they are requested, given, confirmed, given back and freed.
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use super::{Record, Voter, VoterEffect, VoterEffects};
 /// Numbers are reserved in blocks of this size, so that few grants wait for the disk.
 const BLOCK: u64 = 1 << 20;
 
-/// A client may raise a voter's numbers by this much at once. Voters that restarted with a durable mark differ by a few
-/// blocks; without a bound one client could use up all numbers.
+/// Maximum by which a client may raise a voter's numbers in one step. Voters that restarted with a durable mark differ
+/// by a few blocks. Without a bound one client could exhaust all numbers.
 const LEAP_MOST: u64 = 1 << 32;
 
-/// How a claim relates to the one that the voter knows for the same request.
+/// Relation of a claim to the known claim for the same request.
 enum Precedence {
     Newer,
     Same,
@@ -31,13 +31,13 @@ fn precedence(known: Claim, claim: Claim) -> Precedence {
     }
 }
 
-/// Attempt and token of a client that is said to be inside, if the token is one that the voter can take.
+/// Attempt and token of a client that its candidate reports as inside, if the voter can accept the token.
 fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64)> {
     let token = inside.filter(|token| *token <= last.saturating_add(LEAP_MOST))?;
     Some((claim.attempt, token))
 }
 
-/// Merges a new record with the known one: the token of a request only grows.
+/// Merges a new record with the known one. The token of a request only grows.
 fn grown((attempt, token): (u64, u64), known: Option<(u64, u64)>) -> (u64, u64) {
     (attempt, known.map_or(token, |(_, known)| token.max(known)))
 }
@@ -68,8 +68,8 @@ impl<K: Name> Voter<K> {
             return;
         }
         let old = known.map(|(_, stamp)| *stamp);
-        // A client that is inside comes before all that wait for it: otherwise it could lose its lock with one voter, while a
-        // waiter with an older stamp keeps the spare vote.
+        // A client that is inside comes before all waiters. Otherwise a waiter with an older stamp could keep the spare
+        // vote, and the client could lose its lock with a single voter.
         let lifted = || self.lifted(request.session, request, stamp, now);
         let stamp = rank.stamp().unwrap_or_else(lifted);
         let (floor, relayed) = (self.floor, session.relayed);
@@ -103,7 +103,8 @@ impl<K: Name> Voter<K> {
         if let Some(session) = self.sessions.get_mut(&request.session) {
             session.requests.insert(request, (lock.clone(), stamp));
             session.version += u64::from(changed);
-            // The answer carries it: without beats, too, the session's next request has a stamp that need not be lifted.
+            // The answer carries the clock. So even without beats the stamp of the session's next request
+            // need not be lifted.
             session.told = Some(clock);
         }
         match voted {
@@ -114,8 +115,9 @@ impl<K: Name> Voter<K> {
         self.inquire(&lock, out);
     }
 
-    /// The client has ended earlier attempts of a request, and asks anew. A release may not have arrived here yet: the vote
-    /// that such an attempt has got or recorded is free, so that this one gets a greater number, after those that wait.
+    /// Ends earlier attempts of a request that the client has ended and now makes again. Their release may not have
+    /// arrived yet. The vote that such an attempt holds, or with which it has recorded a token, is freed. So this attempt
+    /// gets a vote with a greater number, in the order of the queue.
     pub(super) fn end_earlier(
         &mut self,
         lock: &K,
@@ -132,7 +134,7 @@ impl<K: Name> Voter<K> {
             self.release(request, ended, None, out);
             return;
         }
-        // This turn's claim has taken the vote over before its candidate knew.
+        // The claim of this turn has taken the vote over before its candidate knew that the earlier turn had ended.
         let is_earlier = |given: &mut GrantedVote| {
             let recorded = given.entered.filter(|(attempt, _)| *attempt <= ended);
             given.claim.request == request && given.frozen.is_none() && recorded.is_some()
@@ -149,7 +151,7 @@ impl<K: Name> Voter<K> {
         self.after_freed(lock, out);
     }
 
-    /// Tells a claim that waits where it waits.
+    /// Sends a waiting claim its position in the queue.
     fn tell_place(&self, lock: &K, key: (u64, RequestId), out: &mut VoterEffects<K>) {
         let Some(ballot) = self.ballots.get(lock) else { return };
         let Some(waiter) = ballot.queue.get(&key) else { return };
@@ -191,8 +193,8 @@ impl<K: Name> Voter<K> {
         }
         ballot.queue.pop_first();
         let Waiter { claim, beats, .. } = waiter;
-        // The node of a relayed session may have said so long ago, and its client may have lost the lock since. It is on record
-        // once the node confirms it for this very vote.
+        // The node of a relayed session may have sent `inside` long ago, and its client may have lost the lock since.
+        // The token is recorded once the node confirms it for this very vote.
         let relayed = self.sessions.get(&request.session).is_some_and(|session| session.relayed);
         let told = told.filter(|_| !relayed);
         let (entered, first, frozen) = (told, told.map(|(_, token)| token), None);
@@ -237,7 +239,7 @@ impl<K: Name> Voter<K> {
         session.and_then(|session| session.released(request)).unwrap_or(0)
     }
 
-    /// The vote of a lock, if it is exactly this one.
+    /// The ballot of a lock, if its vote is exactly this one.
     fn given(&mut self, lock: &K, claim: Claim, id: VoteId) -> Option<&mut Ballot> {
         let given = self.ballots.get(lock)?.vote.filter(|vote| vote.claim == claim)?;
         if self.vote_id(&given) != Some(id) {
@@ -291,7 +293,7 @@ impl<K: Name> Voter<K> {
         out: &mut VoterEffects<K>,
     ) {
         let Some(ballot) = self.given(&lock, claim, vote) else { return };
-        // Where the client may have been told that it is inside, only its own word gives the vote back.
+        // If the client may have learned that it is inside, only the client itself can give the vote back.
         let Some(given) = ballot.vote.take_if(|given| given.entered.is_none()) else { return };
         let GrantedVote { stamp, beats, frozen, .. } = given;
         if let Some(time) = frozen {
@@ -305,7 +307,7 @@ impl<K: Name> Voter<K> {
         self.after_freed(&lock, out);
     }
 
-    /// A candidate no longer pursues its attempt.
+    /// Handles a candidate that no longer pursues its attempt.
     pub(super) fn on_withdraw(
         &mut self,
         lock: K,
@@ -318,7 +320,7 @@ impl<K: Name> Voter<K> {
         if matches!(precedence(known, claim), Precedence::Stale) {
             return;
         }
-        // Once a token is recorded, any node may have told the client by what it has read.
+        // Once a token is recorded, any node may have read it and reported it to the client.
         let entered = self.ballots.get_mut(&lock).and_then(|it| it.vote_of(request)?.entered);
         if entered.is_some_and(|(attempt, _)| !untold || attempt != claim.attempt) {
             return;
@@ -329,8 +331,8 @@ impl<K: Name> Voter<K> {
         self.remove(lock, request, stamp, out);
     }
 
-    /// The client has stopped, or no longer wants the lock: whatever other candidates may do, the request has ended, up to this
-    /// attempt. Tells whether the voter knew it.
+    /// Ends a request up to this attempt, because the client has stopped or no longer wants the lock. It stays ended,
+    /// whatever other candidates do. Returns `true` if the voter knew the request.
     pub fn release(
         &mut self,
         request: RequestId,
@@ -338,7 +340,7 @@ impl<K: Name> Voter<K> {
         token: Option<u64>,
         out: &mut VoterEffects<K>,
     ) -> bool {
-        // Another candidate may have begun anew before word of the end arrived.
+        // Another candidate may have begun a new turn before the release arrived.
         if self.attempt_of(request).is_some_and(|known| known > attempt) {
             return false;
         }
@@ -363,13 +365,13 @@ impl<K: Name> Voter<K> {
         true
     }
 
-    /// The attempt of a request that the voter knows.
+    /// The attempt of a request that the voter knows, if any.
     fn attempt_of(&self, request: RequestId) -> Option<u64> {
         let (lock, _) = self.sessions.get(&request.session)?.requests.get(&request)?;
         self.claim_of(lock, request).map(|claim| claim.attempt)
     }
 
-    /// The claim that a request has at this voter.
+    /// The claim of a request at this voter, if any.
     fn claim_of(&self, lock: &K, request: RequestId) -> Option<Claim> {
         let ballot = self.ballots.get(lock)?;
         let voted = ballot.vote.map(|vote| vote.claim).filter(|claim| claim.request == request);
@@ -377,7 +379,7 @@ impl<K: Name> Voter<K> {
         voted.or_else(|| ballot.queue.get(&(*stamp, request)).map(|waiter| waiter.claim))
     }
 
-    /// Takes a request out of a ballot, and gives the vote to the next one if it has become free.
+    /// Removes a request from a ballot, and gives the vote to the next waiter if it has become free.
     pub(super) fn remove(
         &mut self,
         lock: K,
@@ -393,7 +395,7 @@ impl<K: Name> Voter<K> {
         self.after_freed(&lock, out);
     }
 
-    /// The vote is free: the next one gets it, or the file learns that it is free.
+    /// Gives the freed vote to the next waiter, or records in the vote file that it is free.
     fn after_freed(&mut self, lock: &K, out: &mut VoterEffects<K>) {
         self.give(lock, out);
         if self.ballots.get(lock).is_some_and(|ballot| ballot.vote.is_none()) {
@@ -407,8 +409,8 @@ impl<K: Name> Voter<K> {
         out.push(VoterEffect::Persist(Record::Ballot { lock, last, vote }));
     }
 
-    /// Ends a request by force. Its vote is renewed no longer; the next one gets it when the client has let go, or can no
-    /// longer rely on it.
+    /// Ends a request by force. Its vote is no longer renewed. The next waiter gets it when the client has released it,
+    /// or can no longer rely on it.
     pub fn force(&mut self, lock: &K, request: RequestId, out: &mut VoterEffects<K>) -> bool {
         let Some(session) = self.sessions.get_mut(&request.session) else { return false };
         let Some((_, stamp)) = session.requests.get(&request).filter(|(of, _)| of == lock) else {
@@ -420,7 +422,7 @@ impl<K: Name> Voter<K> {
         out.push(VoterEffect::Persist(Record::Dead { request, lock: lock.clone() }));
         let Some(ballot) = self.ballots.get_mut(lock) else { return false };
         if let Some(vote) = ballot.vote_of(request) {
-            // Renewal is frozen at the last beat that was heard.
+            // Renewal is frozen at the last beat that was received.
             let lapses = session.lapses_of(vote.beats).unwrap_or(Time::ZERO);
             let (time, candidate) = (*vote.frozen.get_or_insert(lapses), vote.claim.candidate);
             self.frozen.insert((time, lock.clone()));
@@ -437,7 +439,7 @@ impl<K: Name> Voter<K> {
         true
     }
 
-    /// The client of a vote that was ended by force can no longer rely on it.
+    /// Frees a vote that was ended by force, because its client can no longer rely on it.
     pub(super) fn thaw(&mut self, lock: K, out: &mut VoterEffects<K>) {
         self.frozen.retain(|(_, frozen)| *frozen != lock);
         let Some(ballot) = self.ballots.get_mut(&lock) else { return };
@@ -460,7 +462,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Numbers up to this one are durable.
+    /// Confirms that numbers up to this one are durable.
     pub fn reserved(&mut self, ceiling: u64, out: &mut VoterEffects<K>) {
         self.ceiling = self.ceiling.max(ceiling);
         self.reserving = false;
@@ -469,7 +471,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// Forgets ballots that are not in use once there are many. The floor stands for their numbers.
+    /// Evicts idle ballots once there are many. The floor bounds their numbers.
     fn forget_idle(&mut self, out: &mut VoterEffects<K>) {
         if self.ballots.len() <= self.ballots_most.saturating_mul(2) {
             return;
