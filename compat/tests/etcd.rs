@@ -62,7 +62,7 @@ const LIST: [Expectation; 25] = [
         "unlock of something that is no lock's key",
         |s| Box::pin(unlocks(s, "plain")),
         "done",
-        "InvalidArgument: etcdserver: key is not provided: Unlock takes the key that Lock has answered",
+        "InvalidArgument: etcdserver: key is not provided: Unlock takes the key that Lock returned",
         "etcd deletes whatever key it is given, another's data too",
     ),
     differs(

@@ -72,7 +72,7 @@ impl QuorateCluster {
                     Ok(status) if status.votes && status.quorum => break,
                     _ if start.elapsed() < Duration::from_secs(20) => {}
                     Ok(_) => {
-                        return Err(BenchError(format!("{endpoint} does not hear enough others")));
+                        return Err(BenchError(format!("{endpoint} does not reach a quorum")));
                     }
                     Err(error) => return Err(BenchError(format!("{endpoint}: {error}"))),
                 }

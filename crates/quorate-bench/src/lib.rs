@@ -5,7 +5,7 @@
 //! does the same for simulators and model checkers. [`round_trip`] measures a message and its answer on loopback in the
 //! same run, so that results of different machines can be compared.
 
-#![expect(clippy::disallowed_methods, reason = "what is measured is the time of the real world")]
+#![expect(clippy::disallowed_methods, reason = "measurements use real time")]
 
 mod cluster;
 pub mod comparison;

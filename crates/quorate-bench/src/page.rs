@@ -3,8 +3,8 @@
 /// Renders the performance page from its sections.
 pub fn page(parts: &[String]) -> String {
     format!(
-        "# How fast quorate is, beside others\n\n\
-         `cargo xtask performance` measures all of this and writes this page: every figure is of one run on one machine, and \
+        "# Performance of quorate, compared with other systems\n\n\
+         `cargo xtask performance` measures all figures and writes this page. All figures are from one run on one machine; \
          figures of different runs should not be compared.\n\n{}",
         parts.join("\n")
     )

@@ -36,7 +36,7 @@ impl std::fmt::Display for RoundTrip {
         let one_core = self.one_core.percentile(50.0);
         write!(
             f,
-            "a message and its answer on loopback: {half:.1} us, 99 %: {most:.1} us; both ends on one core: {one_core:.1} us"
+            "round trip on loopback, 50 %: {half:.1} us, 99 %: {most:.1} us; both ends on one core: {one_core:.1} us"
         )
     }
 }
@@ -96,7 +96,7 @@ fn measure_between(
             let runtime = runtime.map_err(BenchError::new)?;
             runtime.block_on(measure(address, time)).map_err(BenchError::new)
         });
-        client.join().map_err(|_| BenchError::new("the thread that asks has ended"))?
+        client.join().map_err(|_| BenchError::new("the client thread has ended"))?
     })
 }
 

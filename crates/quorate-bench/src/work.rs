@@ -276,7 +276,7 @@ fn hold_and_die(service: &impl Service) -> Result<Instant, BenchError> {
     };
     let holder = runtime.block_on(async { tokio::time::timeout(TTL, holds).await });
     let holder =
-        holder.map_err(|_| BenchError::new("who was to be killed did not get the lock"))??;
+        holder.map_err(|_| BenchError::new("the holder to be killed did not get the lock"))??;
     // A killed client releases nothing, so its destructor must not run.
     std::mem::forget(holder);
     runtime.shutdown_background();

@@ -151,23 +151,25 @@ pub enum ActionKind {
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            ActionKind::Deliver { from, to, .. } => write!(f, "p{to} hears from p{from}")?,
-            ActionKind::Command(process) => write!(f, "p{process} is asked")?,
+            ActionKind::Deliver { from, to, .. } => {
+                write!(f, "p{to} receives a message from p{from}")?
+            }
+            ActionKind::Command(process) => write!(f, "p{process} receives a command")?,
             ActionKind::NotifyCrash { observer, victim } => {
-                write!(f, "p{observer} is told that p{victim} has crashed")?;
+                write!(f, "p{observer} detects the crash of p{victim}")?;
             }
             ActionKind::Crash(victim) => write!(f, "p{victim} crashes")?,
             ActionKind::Recover(process) => write!(f, "p{process} comes back")?,
             ActionKind::Lose { from, to, .. } => {
-                write!(f, "a message of p{from} to p{to} is lost")?
+                write!(f, "a message from p{from} to p{to} is lost")?
             }
             ActionKind::Suspect { observer, victim } => {
                 write!(f, "p{observer} wrongly suspects p{victim}")?;
             }
             ActionKind::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
             ActionKind::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
-            ActionKind::Expire { process, .. } => write!(f, "a timer of p{process} runs out")?,
-            ActionKind::Tick => write!(f, "time goes by, as long as a message takes at most")?,
+            ActionKind::Expire { process, .. } => write!(f, "a timer of p{process} expires")?,
+            ActionKind::Tick => write!(f, "time advances by the maximum message delay")?,
         }
         match self.crash_after {
             Some(1) => write!(f, " and crashes after 1 send"),

@@ -31,7 +31,7 @@ pub enum BackendKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBackend {
     /// The scheme is unknown.
-    #[error("`{0}://` is not known; there are quorate://, etcd:// and, with TLS, etcds://")]
+    #[error("`{0}://` is not supported; use quorate://, etcd:// or, with TLS, etcds://")]
     Scheme(String),
     /// The endpoint is not `HOST:PORT`.
     #[error("`{0}` is not HOST:PORT, as in etcd://127.0.0.1:2379 or quorate://[::1]:7480")]

@@ -186,7 +186,7 @@ impl Worker {
                 Ok(stream)
             }
             Err(failures) => {
-                let nowhere = || std::io::Error::other("there is no endpoint");
+                let nowhere = || std::io::Error::other("no endpoint is given");
                 let last = failures.into_iter().next_back();
                 Err(last.unwrap_or_else(|| (String::new(), nowhere().into())))
             }
@@ -241,7 +241,7 @@ impl Worker {
         loop {
             if std::mem::take(&mut self.leaving) {
                 self.switch_node();
-                return Err(std::io::Error::other("the node leaves"));
+                return Err(std::io::Error::other("the node is shutting down"));
             }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -264,7 +264,7 @@ impl Worker {
                 // A stopped or partitioned node does not close its connections: it only stops answering.
                 _ = overdue_check.tick() => if self.is_overdue() {
                     self.current += 1;
-                    return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it says nothing"));
+                    return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the node does not answer"));
                 },
             }
             while let Some(message) = reader.take::<ServerMessage>()? {

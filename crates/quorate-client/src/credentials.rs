@@ -59,19 +59,20 @@ impl Dialler {
         let unusable = |reason: &str| Error::Credentials(reason.to_owned());
         let Some(authority) = authority else {
             return match certificate {
-                Some(_) => {
-                    Err(unusable("a certificate of one's own needs the authority's as well"))
-                }
+                Some(_) => Err(unusable(
+                    "a client certificate needs the certificate of the authority as well",
+                )),
                 None => Ok(Self { token, tls: None }),
             };
         };
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(&authority) {
-            let certificate = certificate.map_err(|_| unusable("the authority's is no PEM"))?;
+            let certificate = certificate
+                .map_err(|_| unusable("the authority's certificate is not valid PEM"))?;
             roots.add(certificate).map_err(|error| unusable(&error.to_string()))?;
         }
         if roots.is_empty() {
-            return Err(unusable("there is no certificate of an authority"));
+            return Err(unusable("no certificate of an authority found"));
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -83,9 +84,10 @@ impl Dialler {
             Some((certificate, key)) => {
                 let chain: Result<Vec<_>, _> =
                     CertificateDer::pem_slice_iter(&certificate).collect();
-                let chain = chain.map_err(|_| unusable("the client's certificate is no PEM"))?;
+                let chain =
+                    chain.map_err(|_| unusable("the client's certificate is not valid PEM"))?;
                 let key = PrivateKeyDer::from_pem_slice(&key)
-                    .map_err(|_| unusable("the client's key is no PEM"))?;
+                    .map_err(|_| unusable("the client's key is not valid PEM"))?;
                 config
                     .with_client_auth_cert(chain, key)
                     .map_err(|error| unusable(&error.to_string()))?
@@ -102,7 +104,7 @@ impl Dialler {
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let host = endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let wrong = |_| io::Error::new(io::ErrorKind::InvalidInput, "no name of a host");
+        let wrong = |_| io::Error::new(io::ErrorKind::InvalidInput, "not a valid host name");
         let name = ServerName::try_from(host).map_err(wrong)?;
         Ok(Box::new(tls.connect(name, stream).await?))
     }

@@ -290,13 +290,13 @@ async fn any_node(
         matches!(it.1, AttachError::Handshake(handshake::ClientHandshakeError::Io(_)))
     };
     let reported = failures.iter().position(|it| !broken(it)).or(failures.len().checked_sub(1));
-    let nowhere = || (String::new(), std::io::Error::other("there is no endpoint").into());
+    let nowhere = || (String::new(), std::io::Error::other("no endpoint is given").into());
     Err(reported.map_or_else(nowhere, |reported| failures.swap_remove(reported)))
 }
 
 /// Random bytes from the operating system.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
     bytes
 }

@@ -31,7 +31,7 @@ pub enum Error {
     #[error("the certificates cannot be used: {0}")]
     Credentials(String),
     /// The answer does not match the call.
-    #[error("the node answered something else than was asked")]
+    #[error("the answer of the node does not match the call")]
     UnexpectedAnswer,
     /// The client has been closed.
     #[error("the client has been closed")]

@@ -183,7 +183,7 @@ async fn direct(
     why: String,
 ) -> Result<Granted, Error> {
     if why.len() > TEXT_MOST {
-        return Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")).into());
+        return Err(Failure::TooMuch(format!("a text has at most {TEXT_MOST} bytes")).into());
     }
     let only_if_free = wait.is_some_and(|wait| wait.as_millis() == 0);
     let (reply, granted) = oneshot::channel();
@@ -293,7 +293,7 @@ impl Guard {
         let (request, value) = (self.request, value.to_owned());
         match &self.session.route {
             Route::Direct(_) if value.len() > TEXT_MOST => {
-                Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")).into())
+                Err(Failure::TooMuch(format!("a text has at most {TEXT_MOST} bytes")).into())
             }
             Route::Direct(session) => {
                 let (reply, done) = oneshot::channel();

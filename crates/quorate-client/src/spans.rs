@@ -63,7 +63,7 @@ impl Spans {
 }
 
 /// Present time in nanoseconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "traces are told in the time of the real world")]
+#[expect(clippy::disallowed_methods, reason = "traces use wall-clock time")]
 fn unix_nanos() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default().as_nanos() as u64

@@ -528,8 +528,8 @@ withPage("what is clicked in one of two runs goes wrong in both", async (page) =
 withPage("timers that run out are marked", async (page) => {
   await visit(page, lab.address, "#/run?algorithm=heartbeat&processes=4");
   const titles = await page.locator(".diagram g[data-process] > title").allTextContents();
-  assert.ok(titles.some((title) => /^p0 a timer runs out .* at 4/.test(title)), titles.slice(0, 9).join("; "));
-  assert.match(await page.locator(".diagram .legend").textContent(), /a timer runs out/);
+  assert.ok(titles.some((title) => /^p0 a timer expires .* at 4/.test(title)), titles.slice(0, 9).join("; "));
+  assert.match(await page.locator(".diagram .legend").textContent(), /a timer expires/);
 });
 
 withPage("quorums change when processes are failed by a click", async (page) => {

@@ -36,7 +36,7 @@ impl Jobs {
         let experiment = Experiment::by_name(name)?;
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|job| job.outcome().is_none()) {
-            let problem = "an experiment is under way; wait for it, or cancel it";
+            let problem = "an experiment is running; wait for it, or cancel it";
             return Err(ApiError::new(StatusCode::CONFLICT, problem));
         }
         let job = Arc::new(Job {
@@ -57,8 +57,9 @@ impl Jobs {
     pub(crate) fn get(&self, id: usize) -> Result<Arc<Job>, ApiError> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().find(|job| job.id == id).cloned();
-        found
-            .ok_or_else(|| ApiError::not_found("that experiment is not remembered; begin it again"))
+        found.ok_or_else(|| {
+            ApiError::not_found("that experiment is no longer stored; start it again")
+        })
     }
 }
 
@@ -68,7 +69,7 @@ impl Job {
         let run = std::panic::AssertUnwindSafe(|| experiment.run(options, self));
         let outcome = match std::panic::catch_unwind(run) {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(_) => Err("the experiment broke; the server is well".to_owned()),
+            Err(_) => Err("the experiment panicked; the server continues".to_owned()),
         };
         let _ = self.outcome.set(outcome);
     }
@@ -82,7 +83,7 @@ impl Job {
         match self.outcome() {
             Some(Ok(findings)) => Ok(findings),
             Some(Err(problem)) => Err(ApiError::bad_request(problem)),
-            None => Err(ApiError::new(StatusCode::CONFLICT, "the experiment is still under way")),
+            None => Err(ApiError::new(StatusCode::CONFLICT, "the experiment is still running")),
         }
     }
 

@@ -41,7 +41,7 @@ pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
 
 /// Reads a lesson and the text of its scenario.
 fn lesson(path: &str) -> Result<(Lesson, String), String> {
-    let file = ConsoleFiles::get(path).ok_or("it is not there")?;
+    let file = ConsoleFiles::get(path).ok_or("the file does not exist")?;
     let text = str::from_utf8(&file.data).map_err(|error| error.to_string())?;
     let lesson: Lesson = toml::from_str(text).map_err(|error| error.to_string())?;
     let scenario = ScenarioFiles::get(&lesson.scenario)

@@ -276,8 +276,10 @@ mod tests {
             let process = (event % 2) as u32;
             let record = Record { event, time: event * 10, process, kind, cause: None };
             step_index.observe(&record);
-            recording.record(&record).expect("a film takes everything");
-            recording.state(event, process, &(event / 4)).expect("a film takes everything");
+            recording.record(&record).expect("a recording accepts every record");
+            recording
+                .state(event, process, &(event / 4))
+                .expect("a recording accepts every record");
         }
         step_index
     }

@@ -148,7 +148,7 @@ impl Runs {
 
     /// Returns an uploaded trace by its number; fails if it was evicted from the cache.
     pub(crate) fn imported_trace(&self, name: u64) -> Result<Arc<RecordedRun>, ApiError> {
-        let forgotten = || ApiError::not_found("that trace is forgotten; bring it again");
+        let forgotten = || ApiError::not_found("that trace is no longer stored; open it again");
         self.cached(&trace_cache_key(name)).ok_or_else(forgotten)
     }
 
@@ -237,7 +237,7 @@ impl Runs {
         };
         let _queue_permit = self.queue_permits.try_acquire().map_err(busy)?;
         let permit =
-            self.run_permits.clone().acquire_owned().await.expect("turns are never closed");
+            self.run_permits.clone().acquire_owned().await.expect("the semaphore is never closed");
         let cancel_on_drop = CancelOnDrop(Arc::new(AtomicBool::new(true)));
         let wanted = cancel_on_drop.0.clone();
         let done = tokio::task::spawn_blocking(move || {
@@ -246,7 +246,10 @@ impl Runs {
             work(&wanted)
         });
         done.await.map_err(|_| {
-            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke; the server is well")
+            ApiError::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the run panicked; the server continues",
+            )
         })
     }
 }

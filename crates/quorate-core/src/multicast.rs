@@ -111,7 +111,7 @@ pub enum Misuse {
     #[error("this process has multicast message {0} already, or a later one")]
     NumberUsed(u64),
     /// The algorithm delivers only to all processes, not to a smaller group.
-    #[error("this multicast is for everybody, not for a group")]
+    #[error("this multicast goes to all processes, not to a group")]
     EverybodyOnly,
 }
 

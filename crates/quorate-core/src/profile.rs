@@ -142,25 +142,31 @@ impl Assumption {
             Self::Fifo => "messages on one link arrive in order",
             Self::NoCrash => "no process crashes",
             Self::ServerUp => "the server does not crash",
-            Self::CrashStop => "a crashed process stays away",
-            Self::Memory => "a process that comes back remembers that it was away",
-            Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
-            Self::EventualDetector => {
-                "the detector tells of every crash, and in the end leaves somebody live alone"
+            Self::CrashStop => "a crashed process does not recover",
+            Self::Memory => "a process that recovers remembers that it was down",
+            Self::PerfectDetector => {
+                "the detector eventually suspects every crashed process, and never a live one"
             }
-            Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::EventualDetector => {
+                "the detector eventually suspects every crashed process, and eventually stops suspecting some live process"
+            }
+            Self::Synchrony => "delays, steps and clocks stay within known bounds",
             Self::EventualSynchrony => {
-                "from some moment on, delays, steps and clocks keep within bounds"
+                "from some time on, delays, steps and clocks stay within bounds"
             }
             Self::TrueServers => "the servers' clocks are right",
-            Self::BoundedDrift => "no clock gains or loses more than is known",
-            Self::HonestMajority => "of the servers waited for, fewer than half lie",
-            Self::QuorumUp => "in the end the voters of a quorum are up",
+            Self::BoundedDrift => "no clock drifts faster than a known rate",
+            Self::HonestMajority => "fewer than half of the servers waited for lie",
+            Self::QuorumUp => "eventually all voters of some quorum are up",
             Self::Honesty => "every process follows the algorithm",
-            Self::FewCrashes => "no more processes crash than it is built to bear",
-            Self::FewFaults => "no more processes crash or lie than it is built to bear",
-            Self::LessThanAThird => "there are more than three processes for each fault to bear",
-            Self::LessThanAHalf => "there are more than two processes for each crash to bear",
+            Self::FewCrashes => {
+                "no more processes crash than the algorithm is configured to tolerate"
+            }
+            Self::FewFaults => {
+                "no more processes crash or lie than the algorithm is configured to tolerate"
+            }
+            Self::LessThanAThird => "there are more than three processes per tolerated fault",
+            Self::LessThanAHalf => "there are more than two processes per tolerated crash",
         }
     }
 }
@@ -288,29 +294,39 @@ impl Property {
     /// The property as a sentence.
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::ClockCondition => "what happened before has the smaller logical time",
+            Self::ClockCondition => {
+                "an event that happened before another has the smaller logical time"
+            }
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
-            Self::E1 => "all who decide have the same leader, the greatest that is up",
-            Self::E2 => "every live process comes to know a leader that is up",
+            Self::E1 => "all processes that decide have the same leader, the greatest that is up",
+            Self::E2 => "every live process eventually learns of a leader that is up",
             Self::Agreement => "no two correct processes decide differently",
             Self::Validity => {
-                "what is decided was proposed; what all honest processes propose is decided"
+                "the decided value was proposed; a value that all honest processes propose is decided"
             }
             Self::Termination => "every correct process decides",
-            Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
-            Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
-            Self::DeliveryAgreement => "what one live member delivers, every live member delivers",
+            Self::DeliveryValidity => {
+                "every live member delivers each message that a live process multicasts"
+            }
+            Self::DeliveryIntegrity => {
+                "only members deliver a message, at most once, and only if it was multicast"
+            }
+            Self::DeliveryAgreement => {
+                "if one live member delivers a message, every live member delivers it"
+            }
             Self::FifoOrder => "messages of one sender are delivered in the order of sending",
             Self::CausalOrder => "messages are delivered in their happened-before order",
             Self::TotalOrder => "any two members deliver messages in the same order",
             Self::Completeness => "every crashed process is suspected by every live one",
-            Self::Accuracy => "nobody is suspected who has not crashed",
-            Self::EventualAccuracy => "from some moment on nobody is suspected who has not crashed",
-            Self::ClockError => "every clock that was set is as near to the true time as it says",
+            Self::Accuracy => "only crashed processes are suspected",
+            Self::EventualAccuracy => "from some time on, only crashed processes are suspected",
+            Self::ClockError => {
+                "every clock that was set differs from the true time by at most its reported bound"
+            }
             Self::ClockPrecision => {
-                "clocks that were set together differ by no more than was promised"
+                "clocks that were set together differ by at most the promised bound"
             }
         }
     }

@@ -32,11 +32,11 @@ pub mod number {
         type Value = T;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a whole number, or one as a text")
+            f.write_str("an integer, or an integer as a string")
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-            text.parse().map_err(|_| E::custom("this text is no whole number"))
+            text.parse().map_err(|_| E::custom("this string is not an integer"))
         }
 
         fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {

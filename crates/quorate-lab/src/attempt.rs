@@ -60,7 +60,7 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let outer = GUARDED.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
-    done.map_err(|_| PANIC_MESSAGE.take().unwrap_or_else(|| "no words".to_owned()))
+    done.map_err(|_| PANIC_MESSAGE.take().unwrap_or_else(|| "no message".to_owned()))
 }
 
 thread_local! {

@@ -36,7 +36,7 @@ impl FromStr for Shard {
                 .then_some(Self { number, of })
         };
         read().ok_or_else(|| {
-            format!("expected a part and how many there are, such as 3/8, at most {SHARDS_MOST}")
+            format!("expected a part and the number of parts, such as 3/8, at most {SHARDS_MOST}")
         })
     }
 }
@@ -103,7 +103,7 @@ impl ShardFile {
             return Err(format!("was made by quorate {version}, this is {VERSION}"));
         }
         let part: Self =
-            serde_json::from_slice(bytes).map_err(|error| format!("makes no sense: {error}"))?;
+            serde_json::from_slice(bytes).map_err(|error| format!("is not valid: {error}"))?;
         match &part.work {
             ShardResult::Campaign(campaign) => campaign.check(part.shard)?,
             // Answers of an experiment are checked when the parts are merged.
@@ -130,7 +130,9 @@ pub fn in_order<T>(
     };
     for (name, shard, work) in &parts {
         if shard.of != first_shard.of || !same(work, first) {
-            return Err(format!("{name} and {first_name} are parts of different works"));
+            return Err(format!(
+                "{name} and {first_name} are parts of different campaigns or experiments"
+            ));
         }
     }
     for pair in parts.windows(2) {
@@ -176,7 +178,10 @@ mod tests {
             "1/2.json and 1/2.json are both part 1/2"
         );
         for other in [part("2/2", 'b'), part("2/3", 'a')] {
-            assert!(refused(vec![part("1/2", 'a'), other]).contains("different works"));
+            assert!(
+                refused(vec![part("1/2", 'a'), other])
+                    .contains("different campaigns or experiments")
+            );
         }
         assert_eq!(refused(Vec::new()), "there is nothing to merge");
     }

@@ -335,5 +335,5 @@ fn a_bound_is_told_as_a_bound() {
 fn a_world_in_which_nobody_enters_shows_nothing() {
     let report = explored(&CheckConfig { requests: 0, ..config("central", 2) }).report;
     assert_eq!(report.verdict, "violated");
-    assert!(report.properties[0].detail.contains("nobody ever enters"), "{report:?}");
+    assert!(report.properties[0].detail.contains("no process ever enters"), "{report:?}");
 }

@@ -51,5 +51,5 @@ fn parts_that_do_not_fit_are_refused() {
     let experiment = Experiment::by_name("clock-sync").expect("it is there");
     let parts: Vec<_> = (1..=2).map(|number| part(experiment, number, 3)).collect();
     let error = ExperimentShard::merge(parts).expect_err("one is missing").to_string();
-    assert!(error.contains("no parts of this experiment"), "{error}");
+    assert!(error.contains("not parts of this experiment"), "{error}");
 }

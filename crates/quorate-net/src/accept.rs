@@ -50,7 +50,7 @@ pub(crate) async fn accept_all(
                 list.insert(number, tasks.spawn(task));
             }
             Err(error) => {
-                tracing::warn!(%error, "no connection can be accepted");
+                tracing::warn!(%error, "cannot accept connections");
                 sleep(ACCEPT_RETRY_PAUSE).await;
             }
         }
@@ -65,9 +65,7 @@ fn evict_oldest(shared: &Shared, pending: &PendingHandshakes) {
         let Some((_, oldest)) = list.pop_first() else { return };
         oldest.abort();
         shared.refused.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(
-            "too many connections at once: the oldest that has not said who it is was dropped"
-        );
+        tracing::warn!("too many connections in the handshake: the oldest was dropped");
     }
 }
 
@@ -84,7 +82,7 @@ async fn handle_connection(
         Ok(established) => serve(&shared, established, &events).await,
         Err(why) => {
             shared.refused.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(%address, %why, "a connection was not taken");
+            tracing::warn!(%address, %why, "connection refused");
         }
     }
 }

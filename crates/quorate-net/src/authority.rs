@@ -99,7 +99,7 @@ fn subject_name(name: &str) -> DistinguishedName {
     distinguished
 }
 
-#[expect(clippy::disallowed_methods, reason = "certificates are good for a time of the real world")]
+#[expect(clippy::disallowed_methods, reason = "certificates expire by wall-clock time")]
 fn set_validity(params: &mut CertificateParams, days: u32) {
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     let now = std::time::SystemTime::now()

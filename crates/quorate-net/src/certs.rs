@@ -72,7 +72,7 @@ pub enum CertsError {
         source: io::Error,
     },
     /// One file of a certificate and its key is missing.
-    #[error("{} exists and {} does not: put it back, or remove the former", present.display(), missing.display())]
+    #[error("{} exists, but {} does not: put it back, or remove the former", present.display(), missing.display())]
     IncompletePair {
         /// The file that exists.
         present: PathBuf,
@@ -80,10 +80,10 @@ pub enum CertsError {
         missing: PathBuf,
     },
     /// A host name or address is invalid.
-    #[error("`{0}` is neither a name nor an address under which a node can be reached")]
+    #[error("`{0}` is neither a host name nor an IP address")]
     Name(String),
     /// The name of a client is invalid.
-    #[error("`{0}` is no name for a client: 1 to 60 small letters, digits and hyphens")]
+    #[error("`{0}` is not a valid client name: use 1 to 60 lowercase letters, digits and hyphens")]
     Client(String),
     /// A key or certificate is invalid.
     #[error("{context}: {source}")]

@@ -15,14 +15,14 @@ pub struct DecodeError(String);
 /// Encodes a message as bytes.
 pub fn encode<M: Serialize>(message: &M) -> Bytes {
     let bytes = postcard::to_stdvec(message);
-    bytes.expect("messages are plain data, which is always encoded").into()
+    bytes.expect("messages are plain data, which can always be encoded").into()
 }
 
 /// Decodes a message; fails if bytes are left over.
 pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, DecodeError> {
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),
-        Ok((_, tail)) => Err(DecodeError(format!("{} bytes too many", tail.len()))),
+        Ok((_, tail)) => Err(DecodeError(format!("{} trailing bytes", tail.len()))),
         Err(error) => Err(DecodeError(error.to_string())),
     }
 }

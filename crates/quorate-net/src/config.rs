@@ -51,20 +51,20 @@ pub enum Security {
 #[non_exhaustive]
 pub enum StartError {
     /// The limits contradict each other.
-    #[error("the limits make no sense: {0}")]
+    #[error("the limits are inconsistent: {0}")]
     Limits(#[from] InvalidLimits),
     /// The incarnation is zero.
     #[error("the number of an incarnation must not be zero")]
     Incarnation,
     /// The oldest version of a range is newer than its newest one.
-    #[error("the versions {0} make no sense")]
+    #[error("the range of versions {0} is empty")]
     Versions(Versions),
     /// The certificate belongs to another node.
-    #[error("the certificate is not good for {0}: use the one that was made for this node")]
+    #[error("the certificate is not valid for {0}: use the one that was issued for this node")]
     Certificate(String),
     /// Plain text is configured, but the listener is reachable from other machines.
     #[error(
-        "plain TCP is for one machine only, and {0} can be reached from elsewhere: use certificates"
+        "plain TCP is allowed on one machine only, and {0} is reachable from other machines: use certificates"
     )]
     NotHostLocal(std::net::SocketAddr),
     /// The address of the listener is unknown.

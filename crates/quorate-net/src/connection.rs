@@ -195,7 +195,7 @@ async fn reserve_event<'a>(
     let mut state = link.state();
     state.owner_is_slow = false;
     state.last_heard = Instant::now();
-    permit.map_err(|_| DisconnectReason::Broken("nobody reads the events".to_owned()))
+    permit.map_err(|_| DisconnectReason::Broken("the receiver of events was dropped".to_owned()))
 }
 
 /// Returns when nothing has been received for too long.

@@ -56,9 +56,9 @@ pub(crate) enum Arrival {
 /// A violation of the protocol by the peer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProtocolViolation {
-    #[error("message {got} where {expected} was next")]
+    #[error("message {got} instead of {expected}")]
     Gap { got: u64, expected: u64 },
-    #[error("an acknowledgement of {0} messages, which were not sent")]
+    #[error("an acknowledgement of {0} messages that were not sent")]
     Acknowledged(u64),
 }
 
@@ -112,7 +112,7 @@ impl DeliveryState {
     ) -> Result<Reconciliation, Refusal> {
         if let Some(known) = self.peer_incarnation.filter(|&known| peer_incarnation < known) {
             let detail = format!(
-                "its incarnation {peer_incarnation} is over, incarnation {known} has been here"
+                "incarnation {peer_incarnation} is stale: incarnation {known} has already connected"
             );
             return Err(Refusal::new(RefusalReason::StaleIncarnation, detail));
         }
@@ -123,7 +123,7 @@ impl DeliveryState {
             .map_or(0, |received| received.messages);
         if arrived > sent || arrived + 1 < first {
             let detail = format!(
-                "it says that it has received {arrived} messages, where {sent} were sent and {} acknowledged",
+                "{arrived} messages reported as received, but {sent} were sent and {} acknowledged",
                 first - 1
             );
             return Err(Refusal::new(RefusalReason::SequenceMismatch, detail));

@@ -63,7 +63,7 @@ fn record_failure(link: &Link, failure: &HandshakeError, backoff: &mut Backoff) 
         _ => None,
     };
     if state.last_error.as_ref() != Some(&why) {
-        tracing::warn!(peer = %link.peer, address = state.address, %why, "no connection");
+        tracing::warn!(peer = %link.peer, address = state.address, %why, "cannot connect to a peer");
         state.last_error = Some(why);
     }
 }

@@ -59,12 +59,12 @@ pub enum DisconnectReason {
 impl fmt::Display for DisconnectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stopped => f.write_str("it has stopped"),
-            Self::Replaced => f.write_str("it has connected anew"),
-            Self::Removed => f.write_str("it is not a peer any longer"),
-            Self::Silent => f.write_str("nothing was heard for too long"),
+            Self::Stopped => f.write_str("the peer has stopped"),
+            Self::Replaced => f.write_str("the peer has opened a new connection"),
+            Self::Removed => f.write_str("the peer was removed from the configuration"),
+            Self::Silent => f.write_str("the peer was silent for too long"),
             Self::Broken(why) => write!(f, "the connection broke: {why}"),
-            Self::ProtocolViolation(cause) => write!(f, "it sent {cause}"),
+            Self::ProtocolViolation(cause) => write!(f, "the peer sent {cause}"),
         }
     }
 }

@@ -55,7 +55,7 @@ pub enum Body<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The frame exceeds the length limit.
-    #[error("a frame of {length} bytes, where {max} are allowed")]
+    #[error("a frame of {length} bytes; at most {max} are allowed")]
     TooLong {
         /// Length of the frame, in bytes.
         length: usize,

@@ -25,19 +25,19 @@ use crate::tls;
 pub(crate) enum HandshakeError {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("no TLS: {0}")]
+    #[error("TLS handshake failed: {0}")]
     Tls(io::Error),
     #[error("{0}")]
     InvalidHello(#[from] HelloError),
-    #[error("plain TCP is for one machine only, and {0} is elsewhere")]
+    #[error("plain TCP is allowed on one machine only, and {0} is another machine")]
     NotHostLocal(SocketAddr),
-    #[error("it refuses: {0}")]
+    #[error("refused by the peer: {0}")]
     RefusedByPeer(Refusal),
     #[error("refused: {0}")]
     RefusedByUs(Refusal),
-    #[error("it took too long")]
+    #[error("the handshake timed out")]
     TimedOut,
-    #[error("it has connected anew")]
+    #[error("superseded by a newer connection")]
     Superseded,
 }
 
@@ -67,7 +67,10 @@ pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Establishe
     };
     let config = &shared.config;
     if !config.frames.contains(welcome.frames) || !config.messages.contains(welcome.messages) {
-        let detail = format!("it chose versions {} and {}", welcome.frames, welcome.messages);
+        let detail = format!(
+            "the peer chose unsupported versions: frames {}, messages {}",
+            welcome.frames, welcome.messages
+        );
         return Err(HandshakeError::RefusedByUs(Refusal::new(RefusalReason::Frames, detail)));
     }
     let terms = config.terms.between(config.me, link.peer);
@@ -157,7 +160,7 @@ fn check_hello(
         let (theirs, mine) = (hello.cluster, config.cluster);
         return refuse(
             RefusalReason::Cluster,
-            format!("{from} is of cluster {theirs}, {} of {mine}", config.me),
+            format!("{from} belongs to cluster {theirs}, {} to {mine}", config.me),
         );
     }
     // The identity is verified before any answer reveals which nodes are configured.
@@ -165,13 +168,13 @@ fn check_hello(
         let needed = tls::node_name(from);
         return refuse(
             RefusalReason::Certificate,
-            format!("its certificate is not good for {needed}"),
+            format!("the presented certificate is not valid for {needed}"),
         );
     }
     if hello.to != config.me {
         return refuse(
             RefusalReason::Addressee,
-            format!("it wants {}, this is {}", hello.to, config.me),
+            format!("{from} wants to connect to {}, this is {}", hello.to, config.me),
         );
     }
     let Some(link) = shared.link(from) else {
@@ -197,7 +200,7 @@ fn check_hello(
         return refuse(RefusalReason::Terms, how);
     }
     if *shared.phase.borrow() != Phase::Running {
-        return refuse(RefusalReason::Stopping, format!("{} is about to stop", config.me));
+        return refuse(RefusalReason::Stopping, format!("{} is stopping", config.me));
     }
     Ok((frames, messages, link))
 }
@@ -226,7 +229,7 @@ fn reconcile(
         link.state().delivery.reconcile(shared.config.incarnation, theirs, received)?;
     link.free(reconciliation.freed);
     if reconciliation.dropped > 0 {
-        tracing::info!(peer = %link.peer, dropped = reconciliation.dropped, "it has lost its memory; messages for its life before are dropped");
+        tracing::info!(peer = %link.peer, dropped = reconciliation.dropped, "the peer has lost its memory; messages for its previous incarnation are dropped");
     }
     Ok(())
 }
@@ -264,9 +267,9 @@ async fn secure_accepted(
             let acceptor = TlsAcceptor::from(Arc::clone(&tls.identity().server));
             let stream = acceptor.accept(stream).await.map_err(HandshakeError::Tls)?;
             let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-            let certificate = shown
-                .cloned()
-                .ok_or_else(|| HandshakeError::Tls(io::Error::other("no certificate")))?;
+            let certificate = shown.cloned().ok_or_else(|| {
+                HandshakeError::Tls(io::Error::other("the peer presented no certificate"))
+            })?;
             Ok((Box::new(stream), Some(certificate.into_owned())))
         }
     }

@@ -92,16 +92,16 @@ pub struct Welcome {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
     /// The peer speaks another protocol.
-    #[error("it does not speak quorate's language between nodes")]
+    #[error("not quorate's node protocol")]
     Magic,
     /// The peer speaks TLS.
-    #[error("it speaks TLS, and this side was told to use plain TCP")]
+    #[error("one side uses TLS, the other plain TCP: configure both alike")]
     Tls,
     /// The message exceeds the length limit.
-    #[error("its first word has {0} bytes, where {MAX_LENGTH} are allowed")]
+    #[error("a hello of {0} bytes; at most {MAX_LENGTH} are allowed")]
     TooLong(usize),
     /// The message is shorter than in any version.
-    #[error("its first word is too short")]
+    #[error("the hello is too short")]
     TooShort,
 }
 
@@ -191,7 +191,7 @@ fn framed(write: impl FnOnce(&mut BytesMut)) -> BytesMut {
     bytes.put_slice(&MAGIC);
     bytes.put_u16(0);
     write(&mut bytes);
-    let length = u16::try_from(bytes.len() - PREFIX).expect("first words are short");
+    let length = u16::try_from(bytes.len() - PREFIX).expect("handshake messages are short");
     bytes[MAGIC.len()..PREFIX].copy_from_slice(&length.to_be_bytes());
     bytes
 }
@@ -257,10 +257,7 @@ impl fmt::Display for Incarnation {
 impl Incarnation {
     /// Nanoseconds since 1970: greater at each start as long as the clock is not set back. A node that cannot rely on that
     /// keeps a counter on disk.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a start of a node is an event of the real world"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "incarnations are numbered by wall-clock time")]
     pub fn from_clock() -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self(since.map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)))

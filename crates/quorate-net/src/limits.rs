@@ -62,19 +62,22 @@ impl Limits {
     pub fn validate(&self) -> Result<(), InvalidLimits> {
         let problems = [
             (self.message == 0, "the largest message must not be empty"),
-            (self.message > u32::MAX as usize / 2, "a message has less than 2 GiB"),
+            (
+                self.message > u32::MAX as usize / 2,
+                "the largest message must be smaller than 2 GiB",
+            ),
             (
                 self.queue < self.message.saturating_add(MESSAGE_OVERHEAD),
                 "the queue of a peer must have room for the largest message",
             ),
-            (self.queue > u32::MAX as usize, "the queue of a peer has less than 4 GiB"),
+            (self.queue > u32::MAX as usize, "the queue of a peer must be smaller than 4 GiB"),
             (self.events == 0, "the owner's queue must have room for an event"),
             (self.handshakes == 0, "there must be room for a handshake"),
             (
                 self.silence <= self.ping,
-                "silence must be longer than the pause between signs of life",
+                "the silence timeout must be longer than the interval between pings",
             ),
-            (self.redial.is_zero(), "the pause before dialling again must not be zero"),
+            (self.redial.is_zero(), "the pause before redialling must not be zero"),
         ];
         match problems.iter().find(|(wrong, _)| *wrong) {
             Some((_, why)) => Err(InvalidLimits(why)),

@@ -79,7 +79,7 @@ pub enum SendError {
     #[error("{0} is not a peer")]
     Unknown(ProcessId),
     /// The message exceeds the size limit.
-    #[error("a message of {size} bytes, where {max} are allowed")]
+    #[error("a message of {size} bytes; at most {max} are allowed")]
     TooLarge {
         /// Size of the message, in bytes.
         size: usize,

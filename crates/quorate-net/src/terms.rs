@@ -58,7 +58,7 @@ impl Terms {
         let values = self.values.iter().map(|(name, value)| ((*name).to_owned(), value));
         for (name, value) in values.chain(members) {
             let value: String = value.chars().map(printable).collect();
-            writeln!(text, "{name}={value}").expect("a string takes what is written");
+            writeln!(text, "{name}={value}").expect("writing to a string cannot fail");
         }
         let digest = Sha256::digest(text.as_bytes()).into();
         let mut end = text.len().min(LONGEST_TERMS);

@@ -56,7 +56,7 @@ pub enum TlsError {
     #[error("the certificates cannot be used: {0}")]
     Unusable(String),
     /// The certificates were not read from files, so they cannot be reloaded.
-    #[error("there are no files to read again")]
+    #[error("the certificates were not read from files and cannot be reloaded")]
     NoFiles,
 }
 
@@ -151,7 +151,7 @@ impl TlsIdentity {
         let roots = Arc::new(roots(authority)?);
         let chain = certificates(certificate, "certificate of the node")?;
         let key =
-            PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Missing("secret key"))?;
+            PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Missing("private key"))?;
         Ok(Self {
             certificate: chain[0].clone(),
             client: Arc::new(client(&provider, &roots, chain.clone(), key.clone_key())?),

@@ -80,13 +80,21 @@ async fn expect_violation(node: &mut Node, words: &str) {
 async fn who_does_not_fit_is_told_why() {
     let node = victim().await;
     let cases = [
-        (Hello { cluster: ClusterId(2), ..hello() }, RefusalReason::Cluster, "is of cluster 00"),
+        (
+            Hello { cluster: ClusterId(2), ..hello() },
+            RefusalReason::Cluster,
+            "belongs to cluster 00",
+        ),
         (
             Hello { from: p(5), ..hello() },
             RefusalReason::Unknown,
             "p5 is not in the configuration of p1",
         ),
-        (Hello { to: p(2), ..hello() }, RefusalReason::Addressee, "it wants p2, this is p1"),
+        (
+            Hello { to: p(2), ..hello() },
+            RefusalReason::Addressee,
+            "p0 wants to connect to p2, this is p1",
+        ),
         (
             Hello { frames: Versions { oldest: 8, newest: 9 }, ..hello() },
             RefusalReason::Frames,
@@ -100,7 +108,7 @@ async fn who_does_not_fit_is_told_why() {
         (
             Hello { received: Some(Received { from: Incarnation(1), messages: 3 }), ..hello() },
             RefusalReason::SequenceMismatch,
-            "it says that it has received 3 messages, where 0 were sent",
+            "3 messages reported as received, but 0 were sent",
         ),
     ];
     for (hello, reason, words) in cases {
@@ -117,7 +125,7 @@ async fn who_speaks_something_else_is_told_so() {
     let refused = refusal(&node, b"GET / HTTP/1.1\r\n\r\n").await;
     assert_eq!(refused.reason, RefusalReason::NotQuorate);
     let refused = refusal(&node, &[0x16, 3, 1, 0, 200, 1]).await;
-    assert_eq!(refused.detail, "it speaks TLS, and this side was told to use plain TCP");
+    assert_eq!(refused.detail, "one side uses TLS, the other plain TCP: configure both alike");
 }
 
 #[tokio::test]
@@ -145,11 +153,11 @@ async fn frames_that_no_honest_peer_sends_end_the_connection() {
     let mut boast = BytesMut::new();
     Frame { acknowledged: 9, body: Body::Alive }.encode(&mut boast);
     let cases = [
-        (huge, "a frame of 4294967295 bytes, where 1017 are allowed"),
-        (data(1, &[0; 1001]), "a frame of 1018 bytes, where 1017 are allowed"),
+        (huge, "a frame of 4294967295 bytes; at most 1017 are allowed"),
+        (data(1, &[0; 1001]), "a frame of 1018 bytes; at most 1017 are allowed"),
         (unknown, "a frame of the unknown kind 77"),
-        (data(2, b""), "message 2 where 1 was next"),
-        (boast, "an acknowledgement of 9 messages, which were not sent"),
+        (data(2, b""), "message 2 instead of 1"),
+        (boast, "an acknowledgement of 9 messages that were not sent"),
     ];
     let mut node = victim().await;
     for (bytes, words) in cases {
@@ -195,7 +203,7 @@ async fn who_says_nothing_is_dropped_and_keeps_nobody_out() {
 async fn a_stranger_to_the_authority_gets_nowhere() {
     let ([a], [b]) = (certified([0]), certified([1]));
     let (a, b) = pair(config(0, 1, a), config(1, 1, b)).await;
-    a.expect_error("no TLS: invalid peer certificate").await;
+    a.expect_error("TLS handshake failed: invalid peer certificate").await;
     eventually("it is counted", || b.mesh.refused() > 0).await;
 }
 
@@ -211,7 +219,10 @@ async fn a_node_cannot_speak_for_another() {
         zero.connect(node.mesh.address(), p(3)).await.expect("a certificate of the authority");
     let refusal = over_tls(stream, hello).await;
     assert_eq!(refusal.reason, RefusalReason::Certificate);
-    assert_eq!(refusal.detail, "its certificate is not good for node-2.quorate.internal");
+    assert_eq!(
+        refusal.detail,
+        "the presented certificate is not valid for node-2.quorate.internal"
+    );
 }
 
 async fn over_tls(mut stream: impl quorate_net::Stream, hello: Hello) -> Refusal {
@@ -228,8 +239,8 @@ async fn over_tls(mut stream: impl quorate_net::Stream, hello: Hello) -> Refusal
 async fn a_plain_peer_and_a_secure_one_see_what_is_wrong() {
     let [a] = certified([0]);
     let (a, _b) = pair(config(0, 1, a), config(1, 1, Security::Plain)).await;
-    a.expect_error("no TLS").await;
+    a.expect_error("TLS handshake failed").await;
     let [b] = certified([1]);
     let (a, _b) = pair(config(0, 1, Security::Plain), config(1, 1, b)).await;
-    a.expect_error("it speaks TLS, and this side was told to use plain TCP").await;
+    a.expect_error("one side uses TLS, the other plain TCP: configure both alike").await;
 }

@@ -128,7 +128,7 @@ async fn the_owner_is_told_of_a_new_life_and_the_old_ones_messages_are_dropped()
     drop(second);
     b.incarnation = Incarnation(1);
     let _third = Node::start(b, listen_again(&b_at).await);
-    a.expect_error("its incarnation 1 is over").await;
+    a.expect_error("incarnation 1 is stale").await;
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ async fn an_authority_is_replaced_without_a_restart() {
         mesh.set_peers([(p(1), address.clone())].into());
     };
     reconnect(&a.mesh);
-    a.expect_error("no TLS: invalid peer certificate").await;
+    a.expect_error("TLS handshake failed: invalid peer certificate").await;
 
     // Now both nodes trust it.
     zero.reload().expect("usable");

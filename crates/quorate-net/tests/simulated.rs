@@ -179,7 +179,8 @@ fn partitions_lose_and_repeat_nothing() {
             assert!(got.iter().copied().eq(0..250), "{me} from {peer}: {got:?}");
         }
     }
-    let broke = trace.iter().filter(|line| line.contains("nothing was heard for too long")).count();
+    let broke =
+        trace.iter().filter(|line| line.contains("the peer was silent for too long")).count();
     assert!(broke >= 2, "the partitions were noticed: {trace:#?}");
 }
 

@@ -21,7 +21,7 @@ pub fn put<M: Serialize>(message: &M, out: &mut BytesMut) {
     let start = out.len();
     out.put_u32(0);
     let written = postcard::to_io(message, (&mut *out).writer());
-    written.map(drop).expect("messages are plain data, and memory takes what is written");
+    written.map(drop).expect("messages are plain data, and writing to memory cannot fail");
     let length = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
@@ -59,7 +59,7 @@ impl<S: AsyncRead + Unpin> Reader<S> {
             if ready!(read.poll(cx))? == 0 {
                 return Poll::Ready(match self.buffer.is_empty() {
                     true => Ok(None),
-                    false => Err(garbled("it ended in the middle of a message")),
+                    false => Err(garbled("the stream ended within a message")),
                 });
             }
         }
@@ -80,7 +80,7 @@ impl<S: AsyncRead + Unpin> Reader<S> {
         let length = length as usize;
         if length > self.most {
             return Err(garbled(&format!(
-                "a message of {length} bytes, and {} is the most",
+                "a message of {length} bytes; at most {} are allowed",
                 self.most
             )));
         }
@@ -90,7 +90,7 @@ impl<S: AsyncRead + Unpin> Reader<S> {
         }
         let message = match postcard::take_from_bytes(&self.buffer[4..4 + length]) {
             Ok((message, [])) => message,
-            Ok(_) => return Err(garbled("a message with something behind it")),
+            Ok(_) => return Err(garbled("trailing bytes after a message")),
             Err(error) => return Err(garbled(&error.to_string())),
         };
         self.buffer.advance(4 + length);
@@ -99,5 +99,5 @@ impl<S: AsyncRead + Unpin> Reader<S> {
 }
 
 fn garbled(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("what came is not understood: {what}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("malformed data: {what}"))
 }

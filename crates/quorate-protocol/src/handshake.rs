@@ -15,11 +15,11 @@ pub enum ClientHandshakeError {
     #[error("the connection broke: {0}")]
     Io(#[from] std::io::Error),
     /// The other side is not a quorate node, or the port is not its client port.
-    #[error("this is not a node of quorate, or not its port for clients")]
+    #[error("the endpoint is not a quorate node, or not its client port")]
     NotQuorate,
     /// The two sides have different protocol versions.
     #[error(
-        "the other side speaks version {theirs}, and this one {VERSION}: upgrade the older one"
+        "the other side uses protocol version {theirs}, and this side {VERSION}: upgrade the older one"
     )]
     Version {
         /// Protocol version of the other side.

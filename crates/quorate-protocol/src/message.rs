@@ -339,10 +339,10 @@ pub struct LeaseInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Failure {
     /// Another session holds the lock.
-    #[error("somebody else has it")]
+    #[error("held by another session")]
     Busy,
     /// The lock was not granted within the requested time.
-    #[error("it was not granted in time")]
+    #[error("not granted in time")]
     TimedOut,
     /// The session does not exist, or has ended.
     #[error("the session is over")]
@@ -357,16 +357,16 @@ pub enum Failure {
     #[error("too much: {0}")]
     TooMuch(String),
     /// No session holds the lock.
-    #[error("nobody has it")]
+    #[error("not held by any session")]
     Free,
     /// Fewer voters than a quorum are reachable.
-    #[error("not enough nodes of the cluster can be heard")]
+    #[error("not enough nodes of the cluster are reachable")]
     NoQuorum,
     /// The node is stopping. The client should call another node.
-    #[error("the node is leaving: ask another one")]
+    #[error("the node is shutting down: use another one")]
     Leaving,
     /// The session existed, but ended while the request waited.
-    #[error("the session ended while it waited")]
+    #[error("the session ended while the request waited")]
     Ended,
 }
 

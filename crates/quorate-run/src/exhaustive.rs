@@ -146,7 +146,7 @@ impl Visitor for Explore<'_> {
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let users = MutexUsers { requests: self.config.requests() };
-        self.explore::<A, _>(users, "nobody ever enters")
+        self.explore::<A, _>(users, "no process ever enters")
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
@@ -156,7 +156,7 @@ impl Visitor for Explore<'_> {
             requests: self.config.requests(),
             candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
         };
-        self.explore::<A, _>(users, "nobody is ever elected")
+        self.explore::<A, _>(users, "no process is ever elected")
     }
 
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
@@ -170,7 +170,7 @@ impl Visitor for Explore<'_> {
         }
         self.explore::<A, _>(
             AgreementUsers { agreement_kind: A::AGREEMENT_KIND, values },
-            "nobody ever decides",
+            "no process ever decides",
         )
     }
 
@@ -196,8 +196,8 @@ impl Visitor for Explore<'_> {
 }
 
 /// Reason why detectors and clocks are not explored.
-const TIMELESS: &str = "in a world without time nobody is late and no clock is wrong, so there is nothing to explore; \
-                        `quorate campaign` runs it in time";
+const TIMELESS: &str = "in a world without time no message is late and no clock is wrong, so there is nothing to \
+                        explore; `quorate campaign` runs the algorithm in virtual time";
 
 /// Properties that depend on more than a state: on the order of requests, or on every event and its stamp.
 const NOT_EXPLORABLE: [Property; 2] = [Property::ME3, Property::ClockCondition];
@@ -274,7 +274,7 @@ fn explore_world(
         return Err(refused(profile, "watch", &problem));
     }
     if config.budget.recoveries > 0 && profile.layer != Layer::Mutex {
-        let problem = "only mutual exclusion is explored with processes that come back";
+        let problem = "only mutual exclusion is explored with recoveries; leave them out";
         return Err(refused(profile, "recoveries", problem));
     }
     world.budget = config.budget;
@@ -379,7 +379,7 @@ impl CheckOutcome {
         let same = same.is_some_and(|property| property.status == Status::Violated);
         if counterexample.cycle.is_empty() && !same {
             return Err(CannotRun::Option(format!(
-                "the counterexample to {id} does not replay; this is a mistake of quorate's own"
+                "the counterexample to {id} does not replay; this is a bug in quorate"
             )));
         }
         if same {
@@ -426,8 +426,8 @@ impl SizeEstimate {
         };
         self.too_large = Some(format!(
             "this world has very roughly 10^{:.0} states, which would take {needed} GiB of memory, and {:.0} GiB are free; \
-             ask for less (fewer processes, --requesters 2, --requests 1, fewer --crashes), \
-             or look at a part of it with --depth {} or --memory {:.0}GiB",
+             make it smaller (fewer processes, --requesters 2, --requests 1, fewer --crashes), \
+             or explore a part of it with --depth {} or --memory {:.0}GiB",
             states.log10(),
             gib(memory as f64),
             progress.depth + 2,
@@ -447,7 +447,7 @@ fn report(
     let (verdict, bounded_by) = match &found.end {
         End::Exhausted => ("holds", None),
         End::Broken(_) | End::Vacuous => ("violated", None),
-        End::Cyclic => unreachable!("without reductions a cycle is looked into"),
+        End::Cyclic => unreachable!("without reductions cycles are analysed"),
         End::Memory => ("bounded", Some("memory")),
         End::Depth => ("bounded", Some("depth")),
         End::Stopped => ("bounded", Some("stopped")),
@@ -468,15 +468,15 @@ fn report(
             // Users check only what the algorithm promises or the scenario watches.
             _ if !config.judges(profile, property) => {
                 let ask = format!(
-                    "not promised by this algorithm; `--watch {property}` judges it all the same"
+                    "not promised by this algorithm; `--watch {property}` checks it anyway"
                 );
                 (Status::NotChecked, ask)
             }
             _ if config.only.is_some_and(|only| only != property) => {
-                (Status::NotChecked, "not looked for".to_owned())
+                (Status::NotChecked, "not checked in this search".to_owned())
             }
             (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
-            (End::Vacuous, _) => (Status::Violated, format!("{vacuous}, so nothing was shown")),
+            (End::Vacuous, _) => (Status::Violated, format!("{vacuous}, so nothing was verified")),
             (End::Broken(_), _) => {
                 (Status::NotChecked, "the search ended with the first violation".to_owned())
             }

@@ -71,29 +71,29 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
     if family != Layer::Mutex && !scenario.section_of.is_empty() {
-        return mismatch("section-of", "nobody enters anything".to_owned());
+        return mismatch("section-of", "it has no critical section".to_owned());
     }
     if family != Layer::Election {
         if !scenario.ids.is_empty() {
-            return mismatch("ids", "it elects nobody".to_owned());
+            return mismatch("ids", "it elects no leader".to_owned());
         }
         if !scenario.identify.is_empty() {
-            return mismatch("identify", "it elects nobody".to_owned());
+            return mismatch("identify", "it elects no leader".to_owned());
         }
     }
     if constants.knows_identifiers && !scenario.identify.is_empty() {
-        let problem = "all know the identifiers of all beforehand, so they cannot change; try bully-all or announce-all";
+        let problem = "every process knows all identifiers in advance, so they cannot change; try bully-all or announce-all";
         return mismatch("identify", problem.to_owned());
     }
     if !constants.delays_by_rank && scenario.rank_delay != SpanText::default() {
-        let problem = "nobody in it waits for those above; bully and bully-all can";
+        let problem = "it does not wait for processes of higher rank; bully and bully-all can";
         return mismatch("rank-delay", problem.to_owned());
     }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
     if scenario.to.is_some() && !constants.groups {
-        return mismatch("to", "it delivers to everybody, not to a group".to_owned());
+        return mismatch("to", "it delivers to all processes, not to a group".to_owned());
     }
     if !constants.asks_servers {
         let asks = [
@@ -111,10 +111,10 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
     if family == Layer::Agreement {
         check_agreement(scenario, constants).or_else(|(key, problem)| mismatch(key, problem))?;
     } else if !scenario.values.is_empty() {
-        return mismatch("values", "nothing is proposed".to_owned());
+        return mismatch("values", "it has no proposals".to_owned());
     }
     if scenario.tolerates.is_some() && (constants.tolerates)(scenario.processes).is_none() {
-        return mismatch("bears", "it is not built for a number of faults".to_owned());
+        return mismatch("bears", "its number of tolerated faults cannot be configured".to_owned());
     }
     if constants.in_rounds {
         check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
@@ -124,10 +124,16 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
             return mismatch("detector", "it needs no other detector below it".to_owned());
         }
         if scenario.detection.is_some() || !scenario.detection_pair.is_empty() {
-            return mismatch("detection", "no oracle tells it anything".to_owned());
+            return mismatch(
+                "detection",
+                "it uses no oracle, which alone has detection delays".to_owned(),
+            );
         }
         if !scenario.faults.suspect.is_empty() {
-            return mismatch("faults.suspect", "no oracle misleads it".to_owned());
+            return mismatch(
+                "faults.suspect",
+                "it uses no oracle, which alone can be made to suspect wrongly".to_owned(),
+            );
         }
     }
     Ok(())
@@ -152,7 +158,7 @@ fn check_agreement(
     if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
         let problem = match constants.agreement_kind {
             AgreementKind::Order => "only the commander gives an order",
-            _ => "everybody proposes something",
+            _ => "every process proposes a value",
         };
         return Err(("requesters", format!("{problem}; leave it out")));
     }
@@ -173,7 +179,7 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     match scenario.timing {
         Some(Timing::Rounds(_)) => {}
         Some(timing) => {
-            let problem = format!("{ways_out}, not with {timing}; say rounds:1ms or nothing");
+            let problem = format!("{ways_out}, not with {timing}; use rounds:1ms or leave it out");
             return Err(("timing", problem));
         }
         None if scenario.delay_bound().is_none() => {
@@ -188,7 +194,8 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
         return Err(("link-delay", format!("{ways_out}, and every message takes one")));
     }
     if scenario.handling.0 > Span::ZERO {
-        let problem = format!("{ways_out}, and what arrives in a round is handled in it");
+        let problem =
+            format!("{ways_out}, and a message is handled in the round in which it arrives");
         return Err(("handling", problem));
     }
     Ok(())

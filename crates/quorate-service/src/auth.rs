@@ -40,19 +40,19 @@ impl ClientConfig {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 60 || !name.chars().all(plain) {
             return Err(format!(
-                "[[client]] name = {name:?}: 1 to 60 small letters, digits and hyphens"
+                "[[client]] name = {name:?}: a client name has 1 to 60 lowercase letters, digits and hyphens"
             ));
         }
         if let Some(hash) = &self.token_sha256
             && (hash.len() != 64 || !hash.chars().all(|c| c.is_ascii_hexdigit()))
         {
             return Err(format!(
-                "[[client]] {name}: token_sha256 is 64 hexadecimal digits; `printf %s TOKEN | sha256sum` prints them"
+                "[[client]] {name}: token_sha256 must be 64 hexadecimal digits; `printf %s TOKEN | sha256sum` prints them"
             ));
         }
         if self.token_sha256.is_none() && !self.certificate {
             return Err(format!(
-                "[[client]] {name}: nothing tells who it is; give token_sha256, or certificate = true"
+                "[[client]] {name}: no credentials; set token_sha256, or certificate = true"
             ));
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Permissions {
             tracing::warn!(
                 target: "quorate_service::rights",
                 lock = %name, %by, %reason, refused,
-                "asks that a lock be taken away"
+                "force release requested"
             );
         }
         denial
@@ -208,7 +208,7 @@ impl Authenticator {
     ) -> Result<Arc<Permissions>, &'static str> {
         match self.open {
             true => Ok(Arc::new(Permissions::unrestricted(self.calls_per_second, address))),
-            false => Err("it wants a token or a certificate"),
+            false => Err("a token or a client certificate is required"),
         }
     }
 
@@ -232,18 +232,16 @@ impl Authenticator {
         if let Some(token) = credentials.token.as_deref().filter(|token| !token.is_empty()) {
             let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
             let known = self.clients.iter().find(|client| client.token == Some(hash));
-            return known
-                .map(|known| Arc::clone(&known.permissions))
-                .ok_or("nobody has this token");
+            return known.map(|known| Arc::clone(&known.permissions)).ok_or("unknown token");
         }
         if let Some(certificate) = &credentials.certificate {
             let mut with = self.clients.iter().filter(|client| client.certificate);
             let known = with.find(|known| certificate.is_for(&known.permissions.name));
             return known
                 .map(|known| Arc::clone(&known.permissions))
-                .ok_or("nobody here has this certificate");
+                .ok_or("no [[client]] matches this certificate");
         }
-        Err("it wants a token or a certificate")
+        Err("a token or a client certificate is required")
     }
 }
 

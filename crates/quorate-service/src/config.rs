@@ -202,50 +202,50 @@ impl NodeConfig {
         self.cluster_number()?;
         let n = self.peers.len();
         if !(1..=64).contains(&n) {
-            return Err(format!("a cluster has 1 to 64 nodes, and [peers] names {n}"));
+            return Err(format!("a cluster has 1 to 64 nodes, but [peers] lists {n}"));
         }
         if let Some(missing) = (0..n).find(|id| !self.peers.contains_key(&id.to_string())) {
             return Err(format!(
-                "[peers] names {n} nodes, and {missing} is not among them: count from 0"
+                "[peers] lists {n} nodes, but not node {missing}: nodes are numbered from 0"
             ));
         }
         if self.id as usize >= n {
             return Err(format!("id = {} is not one of the {n} nodes of [peers]", self.id));
         }
         if !(100..=3_600_000).contains(&self.ttl_most_ms) {
-            return Err("ttl_most_ms is from 100 to 3600000".to_owned());
+            return Err("ttl_most_ms must be from 100 to 3600000".to_owned());
         }
         if !(10..=self.ttl_most_ms).contains(&self.ttl_least_ms) {
-            return Err("ttl_least_ms is from 10 to ttl_most_ms".to_owned());
+            return Err("ttl_least_ms must be from 10 to ttl_most_ms".to_owned());
         }
         if self.drift_ppm > 100_000 {
-            return Err("drift_ppm is at most 100000, a tenth".to_owned());
+            return Err("drift_ppm must be at most 100000, which is 10 %".to_owned());
         }
         if !(1..=self.ttl_most_ms / 4).contains(&self.answer_ms) {
-            return Err("answer_ms is from 1 to a quarter of ttl_most_ms".to_owned());
+            return Err("answer_ms must be from 1 to a quarter of ttl_most_ms".to_owned());
         }
         if !["majority", "tree", "grid-fixed"].contains(&self.quorums.as_str()) {
             return Err(format!(
-                "quorums = \"{}\" is none of majority, tree, grid-fixed",
+                "quorums = \"{}\" is not one of majority, tree, grid-fixed",
                 self.quorums
             ));
         }
         if self.connections < 2 || self.connections_per_address == Some(0) {
             return Err(
-                "connections is at least 2, and connections_per_address at least 1".to_owned()
+                "connections must be at least 2, and connections_per_address at least 1".to_owned()
             );
         }
         self.client.iter().try_for_each(ClientConfig::validate)?;
         let elsewhere = !self.clients.ip().is_loopback() && !self.plain_clients;
         if elsewhere && self.tls.is_none() {
             return Err(format!(
-                "clients = \"{}\" is not loopback: give [tls] certificates, or say plain_clients = true",
+                "clients = \"{}\" is not loopback: set [tls] certificates, or plain_clients = true",
                 self.clients
             ));
         }
         if elsewhere && self.client.is_empty() {
             return Err(format!(
-                "clients = \"{}\" is not loopback: name who is let in with [[client]], or say plain_clients = true",
+                "clients = \"{}\" is not loopback: list the clients with [[client]], or set plain_clients = true",
                 self.clients
             ));
         }
@@ -255,7 +255,7 @@ impl NodeConfig {
     /// Parses the identifier of the cluster.
     pub fn cluster_number(&self) -> Result<u128, String> {
         u128::from_str_radix(&self.cluster, 16)
-            .map_err(|_| "cluster is a number of 1 to 32 hexadecimal digits".to_owned())
+            .map_err(|_| "cluster must be a number of 1 to 32 hexadecimal digits".to_owned())
     }
 
     /// Returns the peer addresses of all nodes, in the order of their numbers.

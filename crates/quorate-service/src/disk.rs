@@ -45,9 +45,7 @@ pub enum DiskError {
         error: io::Error,
     },
     /// The file is truncated, damaged or foreign.
-    #[error(
-        "{0} is not what a node has written; move it away if this node is to start as a new one"
-    )]
+    #[error("{0} is not a valid node state file; move it away to start this node as a new one")]
     Garbled(String),
     /// Another process has locked the folder.
     #[error("{0} is in use by another process; each node needs a data folder of its own")]

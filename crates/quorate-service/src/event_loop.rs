@@ -227,11 +227,11 @@ impl EventLoop {
                         self.core.on_peer_message(from, message, now);
                     }
                 }
-                Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
+                Err(error) => tracing::warn!(peer = %from, %error, "malformed message from a peer"),
             },
             Event::Up { peer, .. } => self.core.on_peer_link(peer, Ok(()), now),
             Event::Down { peer, why } => {
-                tracing::info!(%peer, %why, "a peer is gone");
+                tracing::info!(%peer, %why, "a peer has disconnected");
                 self.core.on_peer_link(peer, Err(why.to_string()), now);
             }
         }
@@ -366,7 +366,7 @@ fn unless_backlogged(to: &mpsc::Sender<ServerMessage>, message: ServerMessage) -
         ServerMessage::Response(number, CallResponse::List(_) | CallResponse::Page(_))
             if to.max_capacity() - to.capacity() > UNREAD_MOST =>
         {
-            let why = "read what was said before, and ask for a list again";
+            let why = "too many unread responses: read them, then request the list again";
             ServerMessage::Response(number, CallResponse::Failed(Failure::TooMuch(why.to_owned())))
         }
         message => message,
@@ -381,7 +381,7 @@ fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
         return send_all(mesh, peer, first) & send_all(mesh, peer, second);
     }
     if let Err(error) = mesh.try_send(peer, payload) {
-        tracing::debug!(%peer, %error, "not sent");
+        tracing::debug!(%peer, %error, "a message to a peer was not sent");
         return false;
     }
     true

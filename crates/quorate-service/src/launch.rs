@@ -102,19 +102,19 @@ async fn open_state(
     let node = Some(config.id);
     match disk.read()? {
         Some(known) if known.cluster != cluster => Err(CannotStart::Wrong(format!(
-            "{} belongs to another cluster ({:032x}); name another folder with `data`",
+            "{} belongs to another cluster ({:032x}); set `data` to another folder",
             folder.display(),
             known.cluster
         ))),
         Some(DurableState { node: Some(other), .. }) if other != config.id => {
             Err(CannotStart::Wrong(format!(
-                "{} belongs to node {other}, and this is node {}; name another folder with `data`",
+                "{} belongs to node {other}, and this is node {}; set `data` to another folder",
                 folder.display(),
                 config.id
             )))
         }
         Some(_) if new_cluster => Err(CannotStart::Wrong(format!(
-            "{} remembers this cluster, so it is not a new one; leave out --new-cluster",
+            "{} contains state of this cluster, so the cluster is not new; omit --new-cluster",
             folder.display()
         ))),
         Some(known) => Ok(Some((disk, DurableState { node, ..known }))),

@@ -162,39 +162,43 @@ impl Metrics {
         };
         time(
             "wait",
-            "From asking for a lock to having it, for sessions that this node relays",
+            "Time from the request for a lock to its grant, for sessions that this node relays",
             &self.wait,
         );
         time(
             "hold",
-            "From having a lock to freeing or losing it, for sessions that this node relays",
+            "Time from the grant of a lock to its release or loss, for sessions that this node relays",
             &self.hold,
         );
         time(
             "hand_off",
-            "From freeing a lock to the next holder's having it, both through this node",
+            "Time from the release of a lock to the next grant, both through this node",
             &self.hand_off,
         );
         registry.register(
             "grants",
-            "Locks that were granted to sessions that this node relays",
+            "Locks granted to sessions that this node relays",
             self.granted.clone(),
         );
         registry.register(
             "votes",
-            "Votes that this node has sent, repetitions too",
+            "Votes sent by this node, including repetitions",
             self.votes.clone(),
         );
-        registry.register("losses", "Locks that were lost, by why", self.lost.clone());
-        registry.register("refusals", "Requests that were not granted", self.refused.clone());
+        registry.register("losses", "Locks that were lost, by reason", self.lost.clone());
+        registry.register(
+            "refusals",
+            "Requests that were not granted, by reason",
+            self.refused.clone(),
+        );
         registry.register(
             "stale_tokens",
-            "Tokens that were checked and are not the last",
+            "Checked tokens that were not the latest",
             self.stale_tokens.clone(),
         );
         registry.register(
             "implausible_messages",
-            "Messages of peers that make no sense and were ignored",
+            "Implausible messages of peers, which were ignored",
             self.implausible.clone(),
         );
         registry.register(
@@ -204,26 +208,22 @@ impl Metrics {
         );
         registry.register(
             "detector_changes",
-            "How often the detector has changed its mind",
+            "Changes of the failure detector's suspicions",
             self.suspicion_changes.clone(),
         );
         registry.register("messages_sent", "Messages to other nodes, by kind", sent);
         let mut now = |name, help, metric: &Gauge| registry.register(name, help, metric.clone());
         now("sessions", "Sessions of clients", &self.sessions);
-        now(
-            "requests",
-            "Requests that have come through this node and are not over",
-            &self.requests,
-        );
+        now("requests", "Requests through this node that have not ended", &self.requests);
         now("known_locks", "Locks that this node remembers as a voter", &self.ballots);
-        now("peers_up", "Other nodes that can be talked to", &self.peers_up);
-        now("ready", "Whether this node votes and hears enough others", &self.ready);
+        now("peers_up", "Other nodes that are connected", &self.peers_up);
+        now("ready", "Whether this node is ready: 1 or 0", &self.ready);
     }
 
     /// Formats all metrics for Prometheus.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        encode(&mut text, &self.registry).expect("text takes what is written");
+        encode(&mut text, &self.registry).expect("writing to a string cannot fail");
         text
     }
 

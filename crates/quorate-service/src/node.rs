@@ -218,7 +218,7 @@ impl Node {
 
     /// Returns the reasons why the node is not ready, one sentence each; empty if it is ready.
     pub async fn reasons(&self) -> Vec<String> {
-        let ended = || vec!["the loop of the node has ended".to_owned()];
+        let ended = || vec!["the event loop of the node has ended".to_owned()];
         self.local_client.health().await.map_or_else(ended, |health| health.reasons)
     }
 

@@ -83,7 +83,7 @@ pub(crate) async fn accept(listener: TcpListener, client_listener: Arc<ClientLis
                         });
                     }
                     Err(full) => {
-                        tracing::debug!(%address, %full, "a connection is not taken");
+                        tracing::debug!(%address, %full, "connection refused");
                         let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() else {
                             continue;
                         };
@@ -96,7 +96,7 @@ pub(crate) async fn accept(listener: TcpListener, client_listener: Arc<ClientLis
             }
             // For example, too many files are open. Other connections may close.
             Err(error) => {
-                tracing::warn!(%error, "a client could not be let in");
+                tracing::warn!(%error, "cannot accept a client connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -141,7 +141,7 @@ impl ClientListener {
                         )
                         .await;
                     }
-                    Ok(Err(error)) => tracing::debug!(%error, "a client cannot speak TLS with us"),
+                    Ok(Err(error)) => tracing::debug!(%error, "TLS handshake with a client failed"),
                     Err(_) => {}
                 }
             }
@@ -150,7 +150,8 @@ impl ClientListener {
             }
             _ => {
                 // HTTP clients can parse this response, and people can read it.
-                let why = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nspeak TLS here\n";
+                let why =
+                    "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nthis port requires TLS\n";
                 let _ = stream.write_all(why.as_bytes()).await;
             }
         }
@@ -183,7 +184,7 @@ impl ClientListener {
                 }
             }
             Err(why) => {
-                tracing::info!(why, "a client is not let in");
+                tracing::info!(why, "client rejected");
                 let _ = handshake::respond(&mut stream, why).await;
             }
         }
@@ -219,7 +220,7 @@ impl ClientListener {
             .keep_alive_timeout(Duration::from_secs(20));
         let served = server.serve_connection(io, TowerToHyperService::new(router)).await;
         if let Err(error) = served {
-            tracing::debug!(%error, "a connection broke");
+            tracing::debug!(%error, "HTTP connection failed");
         }
     }
 
@@ -274,7 +275,7 @@ async fn read_calls(
             Ok(Some(message)) => message,
             Ok(None) => return,
             Err(error) => {
-                tracing::debug!(%error, "a client is not understood");
+                tracing::debug!(%error, "malformed message from a client");
                 let _ = inbox.submit(inputs);
                 return;
             }

@@ -94,7 +94,7 @@ impl SpanSink {
             while let Some(spans) = received.blocking_recv() {
                 let written = to.write_all(line(&service, &instance, &spans).as_bytes());
                 if let Err(error) = written.and_then(|()| to.flush()) {
-                    return tracing::error!(%error, "no more traces are written");
+                    return tracing::error!(%error, "traces cannot be written; tracing stops");
                 }
             }
         })?;
@@ -112,7 +112,7 @@ impl SpanSink {
 }
 
 /// Returns the difference between the wall clock and the node's clock.
-#[expect(clippy::disallowed_methods, reason = "traces are told in the time of the real world")]
+#[expect(clippy::disallowed_methods, reason = "traces use wall-clock time")]
 pub(crate) fn calendar_offset() -> Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default().saturating_sub(Duration::from_nanos(crate::clock::now().0))

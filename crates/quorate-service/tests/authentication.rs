@@ -84,11 +84,11 @@ async fn tokens_and_certificates_open_the_door() {
     guard.expiring().await;
     assert_eq!(guard.loss(), Some(quorate_client::Loss::Expelled));
 
-    assert!(refused(session(&node, tls.clone()).await).contains("a token or a certificate"));
+    assert!(refused(session(&node, tls.clone()).await).contains("a token or a client certificate"));
     let wrong = Credentials { token: Some("wrong".to_owned()), ..tls.clone() };
-    assert!(refused(session(&node, wrong).await).contains("nobody has this token"));
+    assert!(refused(session(&node, wrong).await).contains("unknown token"));
     let nobody = Credentials { certificate: own("nobody"), ..tls };
-    assert!(refused(session(&node, nobody).await).contains("nobody here has this certificate"));
+    assert!(refused(session(&node, nobody).await).contains("matches this certificate"));
     assert!(refused(session(&node, Credentials::default()).await).contains("a token"));
 }
 
@@ -145,10 +145,10 @@ fn an_open_door_is_for_loopback_only() {
         NodeConfig::read(&file).map(drop).map_err(|error| error.to_string())
     };
     let why = read(&format!("{begin}[peers]\n0 = \"127.0.0.1:0\"\n")).expect_err("no");
-    assert!(why.contains("is not loopback: give [tls] certificates"), "{why}");
+    assert!(why.contains("is not loopback: set [tls] certificates"), "{why}");
     let certificates = "[tls]\nauthority = \"a\"\ncertificate = \"b\"\nkey = \"c\"\n";
     let why =
         read(&format!("{begin}[peers]\n0 = \"127.0.0.1:0\"\n{certificates}")).expect_err("no");
-    assert!(why.contains("name who is let in with [[client]]"), "{why}");
+    assert!(why.contains("list the clients with [[client]]"), "{why}");
     read(&format!("{begin}plain_clients = true\n[peers]\n0 = \"127.0.0.1:0\"\n")).expect("as said");
 }

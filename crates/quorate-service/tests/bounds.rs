@@ -115,7 +115,7 @@ async fn one_client_does_not_take_all_sessions() {
     }
     let (status, refused) = ci.post("/v1/sessions", json!({})).await;
     assert_eq!((status, &refused["code"]), (429, &json!("too-much")));
-    assert_eq!(refused["error"], "too much: 2 sessions are the most for one client");
+    assert_eq!(refused["error"], "too much: one client may have at most 2 sessions");
     assert_eq!(web.post("/v1/sessions", json!({})).await.0, 201);
     assert_eq!(ci.send("DELETE", &format!("/v1/sessions/{}", keys[0]), None).await.0, 204);
     tokio::time::sleep(Duration::from_millis(150)).await;
@@ -138,7 +138,7 @@ async fn one_address_has_quotas_where_nobody_shows_who_it_is() {
     assert_eq!(status, 429, "{refused}");
     assert_eq!(
         refused["error"],
-        "too much: 2000 bytes of names and texts are the most for one client"
+        "too much: one client may have at most 2000 bytes of names and texts"
     );
     assert_eq!(take("b", "").await.0, 200);
     let (status, refused) = take("c", "").await;
@@ -160,7 +160,7 @@ async fn direct_sessions_have_the_same_quotas() {
     let wait = Duration::from_secs(5);
     let refused = session.lock("c").expect("a name").wait(wait).acquire().await;
     let why = refused.expect_err("two requests are the most").to_string();
-    assert!(why.contains("2 requests are the most for one client"), "{why}");
+    assert!(why.contains("one client may have at most 2 requests"), "{why}");
     assert!(a.is_held(), "what it has it keeps");
     a.release().await.expect("it is held");
     tokio::time::sleep(Duration::from_millis(150)).await;

@@ -152,5 +152,5 @@ async fn a_folder_of_another_node_or_with_a_truncated_file_is_refused() {
     std::fs::write(&file, &text[..text.len() - 3]).expect("a disk");
     let why = launch(&cluster.config(0), false, Extras::default()).await.err();
     let why = why.expect("it is truncated").to_string();
-    assert!(why.contains("is not what a node has written") && !why.contains('\n'), "{why}");
+    assert!(why.contains("is not a valid node state file") && !why.contains('\n'), "{why}");
 }

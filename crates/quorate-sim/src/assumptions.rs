@@ -168,11 +168,11 @@ fn never_accurate(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {
         suspicions.iter().filter(live_observer).map(|(_, victim)| *victim).collect();
     let unsuspected = ProcessId::all(scenario.processes)
         .any(|process| !crashed.contains(process) && !victims.contains(process));
-    (!unsuspected).then(|| "at the end everybody live was suspected by somebody".to_owned())
+    (!unsuspected).then(|| "at the end every live process was suspected by some process".to_owned())
 }
 
 fn wrong_clock(process: ProcessId) -> String {
-    format!("the clock of {process} is not right")
+    format!("the clock of {process} is wrong")
 }
 
 /// Returns a description if more processes have failed than the algorithm was configured to tolerate.
@@ -180,7 +180,7 @@ fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
     let tolerates = scenario.tolerates.unwrap_or(0);
     (failed > tolerates).then(|| {
         let noun = if failed == 1 { "process" } else { "processes" };
-        format!("{failed} {noun} {how}, it was to bear {tolerates}")
+        format!("{failed} {noun} {how}, {tolerates} tolerated")
     })
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> S
 
 /// The note for a property that the algorithm does not promise.
 pub(crate) fn not_promised(property: Property) -> String {
-    format!("not promised by this algorithm; `--watch {property}` judges it all the same")
+    format!("not promised by this algorithm; `--watch {property}` checks it anyway")
 }
 
 impl FaultLog {

@@ -46,7 +46,7 @@ pub struct OutgoingMessage {
 
 /// A message was reported as delivered that was not in flight, or whose contents differ.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("message {number:?} from {from} to {to} arrived, and was not sent or not like this")]
+#[error("message {number:?} from {from} to {to} arrived, but was not sent or had other contents")]
 pub struct Misdelivery {
     /// The sender that was reported.
     pub from: ProcessId,
@@ -163,7 +163,7 @@ where
     }
 
     fn external(&mut self) -> &mut ExternalQueues<P> {
-        self.engine.external.as_mut().expect("a world that is driven has gone outside")
+        self.engine.external.as_mut().expect("an externally driven world has external queues")
     }
 
     fn lose_all(&mut self, lost: Vec<InFlightMessage>, why: Loss) {
@@ -195,7 +195,8 @@ where
     /// Removes stale timers from the front of the queue, so that the next scheduled event is current.
     fn skip_stale(&mut self, process: ProcessId) {
         let node = &self.nodes[process.index()];
-        let external = self.engine.external.as_mut().expect("the world has gone outside");
+        let external =
+            self.engine.external.as_mut().expect("an externally driven world has external queues");
         while let Some((_, ScheduledEvent::Timer { timer, generation, .. })) =
             external.next(process)
         {

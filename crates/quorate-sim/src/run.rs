@@ -27,7 +27,7 @@ use crate::world::{Ending, Limits, World, WorldModel};
 const CLOCKS_MOST: usize = 64;
 
 const TOO_MANY_CLOCKS: &str =
-    "not watched with so many processes; `--watch clock-condition` watches it";
+    "not watched with this many processes; `--watch clock-condition` watches it anyway";
 
 /// The algorithm to run: its profile, its promised cost in this world, and its kinds of message.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ pub enum RunError {
     },
     /// The processes never become quiescent and messages take no time, so virtual time would not advance.
     #[error(
-        "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
+        "{name} never becomes quiescent: with a message delay of zero, virtual time would not advance; set --delay"
     )]
     TimeStandsStill {
         /// Name of the algorithm.

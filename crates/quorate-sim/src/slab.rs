@@ -25,12 +25,12 @@ impl<T> Slab<T> {
     }
 
     pub(crate) fn get(&self, slot: u32) -> &T {
-        self.slots[slot as usize].as_ref().expect("only what is kept is looked at")
+        self.slots[slot as usize].as_ref().expect("only occupied slots are read")
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> T {
         self.free.push(slot);
-        self.slots[slot as usize].take().expect("a place is emptied once")
+        self.slots[slot as usize].take().expect("a slot is freed once")
     }
 }
 

@@ -93,7 +93,7 @@ impl Scenario {
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
         if ways.into_iter().filter(|way| *way).count() > 1 {
-            let problem = "say one of `quorums`, `quorum-sets` and `quorum-of`";
+            let problem = "give only one of `quorums`, `quorum-sets` and `quorum-of`";
             return Err(Invalid::new("quorums", problem));
         }
         for (index, quorum) in self.quorum_of.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Scenario {
         if !self.request.is_empty() && self.requesters != Requesters::default() {
             return Err(Invalid::new(
                 "requesters",
-                "say either `requesters` or `request`, not both",
+                "give either `requesters` or `request`, not both",
             ));
         }
         if !self.request.is_empty() && self.spread.0.0 > 0 {
@@ -213,14 +213,14 @@ impl Scenario {
                     self.replies
                 ),
                 count => format!(
-                    "{} of {count} servers cannot be waited for: say 1 to {count}",
+                    "{} of {count} servers cannot be waited for: expected 1 to {count}",
                     self.replies
                 ),
             };
             return Err(Invalid::new("replies", problem));
         }
         if self.probes == 0 || self.probes > PROBES_MOST {
-            let problem = format!("{} probes: say 1 to {PROBES_MOST}", self.probes);
+            let problem = format!("{} probes: expected 1 to {PROBES_MOST}", self.probes);
             return Err(Invalid::new("probes", problem));
         }
         Ok(())
@@ -381,11 +381,7 @@ impl Scenario {
                 } else {
                     format!("{}-{}", pair.0, pair.1)
                 };
-                return Err(Invalid::at(
-                    key,
-                    index,
-                    format!("there are two answers for {pair_text}"),
-                ));
+                return Err(Invalid::at(key, index, format!("{pair_text} is given twice")));
             }
         }
         Ok(())
@@ -423,7 +419,7 @@ impl Scenario {
 
     fn named_link(&self, link: Link) -> Result<(), String> {
         if link.from == ProcessSelector::Any || link.to == ProcessSelector::Any {
-            return Err("this link must be named".to_owned());
+            return Err("both processes of this link must be named".to_owned());
         }
         self.exists(link.from).and_then(|()| self.exists(link.to))
     }

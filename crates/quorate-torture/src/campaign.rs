@@ -141,7 +141,7 @@ pub(crate) fn run(
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)?.is_empty() {
         let exits = fleet.exits().join("; ");
-        return Err(io::Error::other(format!("the cluster does not give locks: {exits}")));
+        return Err(io::Error::other(format!("the cluster does not grant locks: {exits}")));
     }
     progress(&format!("{nodes} nodes and {workers} workers are at work"));
     let mut rounds = FaultRounds::default();
@@ -169,7 +169,7 @@ impl FaultRounds {
         let possible = Fault::possible(fleet, &plan.only);
         if possible.is_empty() {
             return Err(io::Error::other(format!(
-                "no fault that can be done here has `{}` in its name",
+                "no fault that is possible here has `{}` in its name",
                 plan.only
             )));
         }

@@ -203,7 +203,7 @@ fn increments(history: &RunHistory) -> Vec<String> {
     let missing = history.acknowledged.iter().filter(|write| !written.contains(write));
     broken.extend(missing.map(|write| {
         format!(
-            "token {} was told that it had written {}, and the register has no such write",
+            "the holder of token {} was answered that it had written {}, but the register has no such write",
             write.token, write.value
         )
     }));

@@ -22,7 +22,7 @@ use json::PAUSE;
 pub(crate) use kinds::ClientKinds;
 use native::NativeSession;
 
-/// How a client speaks to the cluster.
+/// Interface that a client uses to access the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum ClientKind {
     /// The Rust client, connected to all voters.
@@ -43,12 +43,12 @@ impl ClientKind {
     pub(crate) const ALL: [Self; 6] =
         [Self::Direct, Self::Relayed, Self::Http, Self::Etcd, Self::Etcdctl, Self::Go];
 
-    /// The lock that the long holder of this kind has for itself.
+    /// The lock that belongs to the long holder of this kind.
     pub(crate) fn long_lock(self) -> String {
         format!("long-{self}")
     }
 
-    /// Does something with sessions of this kind.
+    /// Runs some work with sessions of this kind.
     pub(crate) async fn run(self, work: impl SessionWork) {
         match self {
             Self::Direct | Self::Relayed => work.run_with::<NativeSession>().await,
@@ -59,21 +59,21 @@ impl ClientKind {
         }
     }
 
-    /// Whether the client is not ours: a proxy reads its keep-alives, and it stays at a node that is silent.
+    /// Whether the client is not ours: a proxy observes its keep-alives, and it stays connected to a silent node.
     pub(crate) fn is_proxied(self) -> bool {
         matches!(self, Self::Etcdctl | Self::Go)
     }
 
-    /// Whether a client of this kind goes by the very time that the service promises.
+    /// Whether a client of this kind uses exactly the deadline that the service promises.
     pub(crate) fn is_exact(self) -> bool {
         matches!(self, Self::Direct | Self::Relayed | Self::Http)
     }
 
-    /// How a client of this kind renews its lease, if it asks for `ttl`. Leases of etcd's API have a ttl of their own.
+    /// Timing of the renewals of a client of this kind that requests `ttl`. Leases of etcd's API have their own ttl.
     pub(crate) fn renewal(self, ttl: Duration) -> RenewalTiming {
         let none = Duration::ZERO;
         match self {
-            // Beats go to all voters at once, so that a silent one costs nothing.
+            // Beats go to all voters at the same time, so that a silent one costs nothing.
             Self::Direct => RenewalTiming {
                 voter_ttl: ttl,
                 client_ttl: ttl,
@@ -81,7 +81,7 @@ impl ClientKind {
                 retry: ttl / 3,
                 per_silent_node: none,
             },
-            // The client looks every tenth of a second whether its node should have answered.
+            // The client checks every tenth of a second whether its node should have answered.
             Self::Relayed => {
                 let retry = ttl / 4 + Duration::from_millis(100);
                 RenewalTiming {
@@ -103,7 +103,7 @@ impl ClientKind {
                 }
             }
             Self::Etcd => RenewalTiming::of_lease(etcd::TTL / 3, etcd::CALL_TIMEOUT + PAUSE),
-            // The package looks every half second whether a keep-alive is due, and dials again after half a second.
+            // The package checks every half second whether a keep-alive is due, and redials after half a second.
             Self::Etcdctl | Self::Go => {
                 let half = Duration::from_millis(500);
                 RenewalTiming::of_lease(etcd::TTL / 3 + half, half)
@@ -112,22 +112,22 @@ impl ClientKind {
     }
 }
 
-/// How a client renews its lease. It decides for how long the client can do without a majority of nodes.
+/// Timing of lease renewals. It determines for how long a client can do without a majority of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RenewalTiming {
     /// Time-to-live at the voters.
     pub(crate) voter_ttl: Duration,
-    /// The client relies on its lock for this long after a keep-alive that is answered.
+    /// Time for which the client relies on its lock after an answered keep-alive.
     client_ttl: Duration,
-    /// Longest time from one keep-alive to the next while they are answered.
+    /// Maximum time from one keep-alive to the next while they are answered.
     interval: Duration,
-    /// Longest time from one attempt to the next while they are not.
+    /// Maximum time from one attempt to the next while they are not answered.
     retry: Duration,
-    /// What each silent node costs that the client asks before another one.
+    /// Cost of each silent node that the client calls before another one.
     per_silent_node: Duration,
 }
 
-/// Time for an answer, as the nodes are configured.
+/// Answer timeout that the nodes are configured with.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl RenewalTiming {
@@ -141,9 +141,9 @@ impl RenewalTiming {
         }
     }
 
-    /// Shortest time without a majority that can cost the client its lock. The last keep-alive before was sent up to one
-    /// interval earlier, and the next one that is answered begins up to one retry later, or more if the client asks
-    /// `silent` nodes first. At least a quarter of the ttl: a short blink of a majority excuses nothing.
+    /// Minimum time without a majority that can cost the client its lock. The last keep-alive before was sent up to one
+    /// interval earlier. The next answered one begins up to one retry later, or more if the client calls `silent` nodes
+    /// first. The result is at least a quarter of the ttl: a short loss of the majority excuses nothing.
     pub(crate) fn reserve(&self, silent: usize) -> Duration {
         let used =
             self.interval + self.retry + self.per_silent_node * silent as u32 + ANSWER_TIMEOUT;
@@ -164,7 +164,7 @@ impl fmt::Display for ClientKind {
     }
 }
 
-/// How a session is to be opened.
+/// Options for opening a session.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientOptions {
     pub(crate) kind: ClientKind,
@@ -174,49 +174,50 @@ pub(crate) struct ClientOptions {
     pub(crate) first: usize,
     pub(crate) client_name: String,
     pub(crate) ttl: Duration,
-    /// The program that uses etcd's Go package.
+    /// Path of the program that uses etcd's Go package.
     pub(crate) locker: PathBuf,
 }
 
-/// Result of asking for a lock.
+/// Result of a request for a lock.
 #[derive(Debug)]
 pub(crate) enum Acquired<G> {
     Granted(G),
-    /// Others had the lock for as long as the client was willing to wait.
+    /// Other clients held the lock until the timeout.
     TimedOut,
     /// The session cannot be used any longer.
     Failed,
-    /// The client did not give up although its time was up. That is a fault of the client, and the session is given up.
+    /// The client did not give up although its timeout had passed. This is a fault of the client. The session is discarded.
     Overdue,
 }
 
-/// Times until which a client relies on a lock if it hears nothing more, in microseconds.
+/// Deadlines of a lock without further keep-alives, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deadline {
-    /// The time that the service promises.
+    /// The deadline that the service promises.
     pub(crate) promised: u64,
-    /// The time that the client goes by. It is later only for clients of etcd's API: those whose answer took longer than the
-    /// allowance, since they count from receipt, and Go's, which look once per second. Then only tokens protect.
+    /// The deadline that the client assumes. It is later only for clients of etcd's API: for those whose answer took longer
+    /// than the allowance, since they count from receipt, and for Go's, which checks once per second. Then only tokens
+    /// protect.
     pub(crate) assumed: u64,
 }
 
 impl Deadline {
-    /// The deadline after an answer of etcd's API that names a TTL. Its client counts from receipt; the service promises that
-    /// only if the answer was not longer under way than the allowance.
+    /// The deadline after an answer of etcd's API with a TTL. The client counts from receipt. The service promises that
+    /// only if the answer took at most the allowance.
     fn of_answer(sent: u64, received: u64, seconds: u64) -> Self {
         let micros = seconds * 1_000_000;
         let allowed = sent + ALLOWANCE.as_micros() as u64;
         Self { promised: received.min(allowed) + micros, assumed: received + micros }
     }
 
-    /// The client is told another deadline. An answer that was long under way takes nothing back.
+    /// Applies another deadline. A delayed answer does not shorten the known one.
     fn extend(&mut self, other: Self) {
         self.promised = self.promised.max(other.promised);
         self.assumed = self.assumed.max(other.assumed);
     }
 }
 
-/// Something that is done with sessions of any kind.
+/// Work that is done with sessions of any kind.
 pub(crate) trait SessionWork {
     async fn run_with<S: LockSession>(self);
 }
@@ -238,7 +239,7 @@ pub(crate) trait LockSession: Sized {
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Self::Guard>;
 
-    /// Further lines for the log since the last call, about keep-alives of clients that are not ours.
+    /// Log lines since the last call about keep-alives of clients that are not ours.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -250,10 +251,10 @@ pub(crate) trait LockGuard {
 
     fn deadline(&self) -> Deadline;
 
-    /// Whether the client may rely on the lock now. Once it may not, it never may again.
+    /// Whether the client may rely on the lock now. Once this is false it stays false.
     fn is_held(&self) -> bool;
 
-    /// Why the lock is lost, for the log, in one word.
+    /// Reason of the loss, for the log, in one word.
     fn loss(&self) -> String;
 
     /// Releases the lock. Returns whether the session can be used again.

@@ -165,13 +165,15 @@ impl RunHistory {
                 && self.keep_alives.get(kind).is_none_or(Vec::is_empty)
         });
         if self.claims.is_empty() {
-            return Some("no worker has logged that it had the lock".to_owned());
+            return Some("no worker has logged that it held the lock".to_owned());
         }
         if self.grants.is_empty() && relayed.count() > 0 {
-            return Some("no node has recorded a grant, and clients were relayed".to_owned());
+            return Some("no node has recorded a grant, although clients were relayed".to_owned());
         }
         if self.writes.is_empty() {
-            return Some("the register has logged no write, and workers had the lock".to_owned());
+            return Some(
+                "the register has logged no write, although workers held the lock".to_owned(),
+            );
         }
         if let Some(node) = silent {
             return Some(format!("the monitor has never logged that node {node} was ready"));
@@ -222,14 +224,15 @@ impl RunHistory {
                     // Clients of etcd's API count differently; see `Deadline`.
                     if kind.is_exact() && number(1) >= number(2) {
                         let (now, until) = (number(1), number(2));
-                        let what =
-                            format!("{name} took its lock for held at {now}, and until {until}");
+                        let what = format!(
+                            "{name} regarded its lock as held at {now}, but it was valid until {until}"
+                        );
                         self.overstayed.push(what);
                     }
                 }
                 "revived" => {
                     let now = number(1);
-                    self.overstayed.push(format!("{name} took a lost lock for held at {now}"));
+                    self.overstayed.push(format!("{name} regarded a lost lock as held at {now}"));
                 }
                 "overdue" => {
                     let now = number(1);

@@ -80,7 +80,7 @@ pub(crate) fn problems(claims: &[LockClaim]) -> Vec<String> {
         let before = first.checked_sub(1).map(|last| claims[last]);
         if !is_lock_history(before, part) {
             broken.push(format!(
-                "no order of the {} claims from token {} on is one of a lock",
+                "no order of the {} claims from token {} on is a valid history of a lock",
                 part.len(),
                 part[0].token
             ));

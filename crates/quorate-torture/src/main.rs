@@ -1,7 +1,7 @@
-//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses.
-//! Clients take a lock and increment what it guards, and their logs are judged. See `docs/torture.md`.
+//! Torture tests: a cluster of real processes, each with its own network and address, under faults chosen by a seed.
+//! Clients take a lock and increment a register that it guards. Their logs are checked afterwards. See `docs/torture.md`.
 //!
-//! The program starts itself again as a node, a worker or the register.
+//! The program starts itself again as a node, a worker, the register and so on.
 
 #![expect(
     clippy::disallowed_methods,
@@ -49,7 +49,7 @@ use crate::holder::LongHolder;
 use crate::hosts::Hosts;
 use crate::worker::LockWorker;
 
-/// A cluster of real processes under real faults.
+/// Test a cluster of real processes under real faults.
 #[derive(Debug, Parser)]
 #[command(name = "quorate-torture")]
 struct Arguments {
@@ -59,48 +59,48 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Kills, pauses, cuts, forgets and shifts clocks while workers take a lock
+    /// Inject faults while workers take a lock: kills, pauses, network cuts, lost memory, shifted clocks
     Faults {
         /// Duration of the faults, in seconds
         #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
         seconds: u64,
-        /// This many faults, however long that takes, instead of a number of seconds
+        /// Number of faults to inject, in place of a duration
         #[arg(long, conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..=100_000))]
         faults: Option<u64>,
-        /// Seed that chooses faults, victims and pauses
+        /// Seed that selects faults, victims and pauses
         #[arg(long, default_value_t = 0)]
         seed: u64,
         /// Number of nodes
         #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
         nodes: u64,
-        /// Number of workers, which have the kinds of clients in turn; default: two of each kind
+        /// Number of workers, which use the kinds of clients in turn [default: two of each kind]
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
         workers: Option<u64>,
-        /// Only clients of these kinds, such as `http,go`; default: all whose programs are installed
+        /// Kinds of clients to run, such as `http,go` [default: all kinds whose programs are installed]
         #[arg(long, value_enum, value_delimiter = ',')]
         clients: Vec<ClientKind>,
-        /// Only faults with this in their names, such as `memory` or `cut off`
-        #[arg(long, default_value = "")]
+        /// Inject only faults whose names contain this text, such as `memory` or `cut off` [default: all faults]
+        #[arg(long, default_value = "", hide_default_value = true)]
         only: String,
-        /// On loopback, without cuts, where there are no network namespaces
+        /// Run on loopback, without network cuts, if network namespaces are not available
         #[arg(long)]
         or_loopback: bool,
-        /// The figures as JSON
+        /// Print the results as JSON
         #[arg(long)]
         json: bool,
     },
-    /// A thousand waiters, a hundred thousand locks, a client that never reads, and garbage
+    /// Stress a cluster with a thousand waiters, 100,000 locks, a client that never reads, and garbage
     Stress {
         /// Number of clients that wait for one lock
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=5_000))]
         waiters: u64,
-        /// Number of locks that are held at once
+        /// Number of locks that are held at the same time
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         locks: u64,
-        /// Number of connections for each kind of garbage
+        /// Number of connections that send each kind of garbage
         #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
         strangers: u64,
-        /// The figures as JSON
+        /// Print the results as JSON
         #[arg(long)]
         json: bool,
     },
@@ -206,11 +206,11 @@ fn run(command: Command) -> io::Result<bool> {
     }
 }
 
-/// The process is killed when the run that has started it ends, however that ends. Clients lead process groups of their own,
-/// which an interrupt from the terminal does not reach.
+/// Has the kernel kill this process when its parent ends, however that ends. Clients lead process groups of their own, so
+/// that an interrupt from the terminal does not reach them.
 fn end_with_parent() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The run may have ended before.
+    // The parent may have ended before.
     match getppid() {
         None | Some(Pid::INIT) => Err(io::Error::other("the run has ended")),
         Some(_) => Ok(()),
@@ -236,7 +236,7 @@ fn run_faults(
         }
         Err(why) => {
             return Err(io::Error::other(format!(
-                "no network namespaces: {why}\nhint: they need root and iproute2; `--or-loopback` runs without them, and without cuts"
+                "no network namespaces: {why}\nhint: they need root and iproute2; use `--or-loopback` to run without them, and without network cuts"
             )));
         }
     };
@@ -255,12 +255,12 @@ fn run_faults(
     Ok(sound)
 }
 
-/// Keeps the folder of a run that shows something, and names it.
+/// Keeps the folder of a run with violations, and prints its path.
 fn keep(folder: tempfile::TempDir) {
-    eprintln!("what all processes wrote is in {}", folder.keep().display());
+    eprintln!("the files of all processes are in {}", folder.keep().display());
 }
 
-/// Keeps the folder of a run that failed. One that was interrupted shows nothing.
+/// Keeps the folder of a run that failed. The folder of an interrupted run is deleted.
 fn keep_unless_interrupted(folder: tempfile::TempDir, error: &io::Error) {
     if error.kind() != io::ErrorKind::Interrupted {
         keep(folder);

@@ -110,7 +110,7 @@ impl Register {
             (Some("ok"), Some(value)) => Ok(RegisterReply::Value(value)),
             (Some("ok"), None) => Ok(RegisterReply::Written),
             (Some("stale"), _) => Ok(RegisterReply::Stale),
-            _ => Err(io::Error::other(format!("the register says {line:?}"))),
+            _ => Err(io::Error::other(format!("unexpected reply of the register: {line:?}"))),
         }
     }
 }

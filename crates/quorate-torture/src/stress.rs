@@ -80,7 +80,10 @@ fn phases(
     let begun = quorate_client::Moment::now().0;
     while !fleet.absent().is_empty() {
         if quorate_client::Moment::now().0 > begun + 20_000_000 {
-            return Err(io::Error::other(format!("no cluster: {}", fleet.exits().join("; "))));
+            return Err(io::Error::other(format!(
+                "the cluster did not start: {}",
+                fleet.exits().join("; ")
+            )));
         }
         wait::check()?;
         pause(50);
@@ -141,7 +144,7 @@ fn phases(
         broken.extend(fleet.exits());
         if memory > most {
             broken.push(format!(
-                "a node had {} MB resident, and {} is the most",
+                "a node had {} MB resident; at most {} are allowed",
                 memory >> 20,
                 most >> 20
             ));

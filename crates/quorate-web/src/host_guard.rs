@@ -41,7 +41,7 @@ impl HostGuard {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| address.authority().map(|authority| authority.as_str()));
         let Some(host) = host.filter(|host| self.is_allowed_host(host)) else {
-            return Some("this server is not called by that name; --name tells it another");
+            return Some("this server does not accept that host name; --name adds one");
         };
         let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
         let plain = |origin: &'_ str| {
@@ -49,14 +49,14 @@ impl HostGuard {
             name == Some(host)
         };
         if origin.is_some_and(|origin| !plain(origin)) {
-            return Some("requests from other pages are not answered");
+            return Some("requests from other sites are refused");
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
         // A link from another site may lead here. A script of another site may not send requests.
         let navigates = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
         match site {
             Some("cross-site" | "same-site") if !navigates => {
-                Some("requests from other pages are not answered")
+                Some("requests from other sites are refused")
             }
             _ => None,
         }
@@ -100,7 +100,7 @@ pub async fn check_host_and_origin(
         return error_response(StatusCode::FORBIDDEN, reason);
     }
     if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(request.method()) {
-        return error_response(StatusCode::METHOD_NOT_ALLOWED, "no such method");
+        return error_response(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
     }
     next.run(request).await
 }

@@ -54,94 +54,102 @@ pub(crate) use experiment::ExperimentFlags;
 #[command(name = "quorate", version, arg_required_else_help = true, propagate_version = true)]
 #[command(after_help = "\
 Examples:
-  quorate list                                               what there is
-  quorate sim ricart-agrawala -n 5 --requesters all --seed 7  run once
+  quorate list                                                List the algorithms
+  quorate sim ricart-agrawala -n 5 --requesters all --seed 7  Run an algorithm once
   quorate sim ricart-agrawala -n 5 --requesters all --crash 2@1ms
-                                                             break it
-  quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
+                                                              Crash a process in the run
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml    Run a scenario file
   quorate sim ricart-agrawala -n 3 --requesters all --diagram run.svg
-                                                             draw it
-  quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
-  quorate campaign ricart-agrawala --seeds 200               many random worlds
-  quorate check ricart-agrawala -n 3 --requests 2            every interleaving
-  quorate experiment mutex-cost --up-to 32                   compare them all
-  quorate lab                                                all of it in a browser
-  quorate up                                                 a cluster on this machine
-  quorate lock deploy -- ./deploy.sh                         a command under a lock
-  quorate certs --nodes 3 --dir certs                        certificates for a cluster
-  quorate completions bash > quorate.bash                    complete names and flags
+                                                              Draw a space-time diagram
+  quorate quorum vcube -n 8 --failed 2,5                      Analyse a quorum system
+  quorate campaign ricart-agrawala --seeds 200                Run many random scenarios
+  quorate check ricart-agrawala -n 3 --requests 2             Explore every interleaving
+  quorate experiment mutex-cost --up-to 32                    Compare the costs of algorithms
+  quorate lab                                                 Open the lab in a browser
+  quorate up                                                  Start a cluster on this machine
+  quorate lock deploy -- ./deploy.sh                          Run a command under a lock
+  quorate certs --nodes 3 --dir certs                         Create certificates for a cluster
+  quorate completions bash > quorate.bash                     Generate shell completions
 
-Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
+Exit codes: 0 success; 1 a property was violated, or the request could not be satisfied; 2 the \
+command could not run. `lock` and `elect` return the exit code of their command, and have codes \
+of their own: see `quorate lock --help`.")]
 pub(crate) struct Arguments {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What can be done.
+/// All subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the algorithms: what each assumes, guarantees and costs
+    /// List the algorithms with their assumptions, guarantees and costs
     List(ListFlags),
-    /// Run an algorithm once: verdict, message counts, timeline
+    /// Run an algorithm once and print the verdict, message counts and a timeline
     Sim(Box<SimFlags>),
     /// Run a scenario file
     Replay(ReplayFlags),
     /// Draw a trace as a space-time diagram
     Draw(DrawFlags),
-    /// Analyse a quorum system: quorums, load, whether they meet, what they survive
+    /// Analyse a quorum system: quorums, load, intersection and tolerated failures
     Quorum(QuorumFlags),
-    /// Run many random worlds of an algorithm inside its assumptions
+    /// Run an algorithm in many random scenarios inside its assumptions
     Campaign(CampaignFlags),
-    /// Put the parts of a campaign or an experiment together that several machines have run
+    /// Merge the parts of a campaign or experiment that ran on several machines
     Merge(MergeFlags),
-    /// Explore every interleaving of a small world
+    /// Explore every interleaving of a small system
     Check(Box<CheckFlags>),
-    /// Run an experiment: a published table or figure beside ours
+    /// Run an experiment and print its results beside published ones
     Experiment(ExperimentFlags),
-    /// Open the lab in a browser: run, step, break, compare
+    /// Open the lab in a browser to run, step through, break and compare scenarios
     Lab(LabFlags),
-    /// Start a cluster in one process, on this machine
+    /// Start a cluster on this machine, in one process
     Up(UpFlags),
     /// Run one node of a cluster
     Node(NodeFlags),
-    /// Measure how fast locks are on this machine
+    /// Measure the speed of locks on this machine
     Bench(BenchFlags),
     /// Run a command while holding a lock
+    #[command(after_help = service::LOCK_HELP)]
     Lock(LockFlags),
     /// Run a command while being the leader
+    #[command(after_help = service::ELECT_HELP)]
     Elect(LockFlags),
-    /// Look how a cluster is
+    /// Show cluster health
+    #[command(after_help = "\
+Examples:
+  quorate status
+  quorate status --json --endpoint 10.0.0.1:7480")]
     Status(StatusFlags),
-    /// See who has which lock, and who waits
+    /// List locks and elections with their holders and waiters
     Locks(LocksFlags),
-    /// See the nodes of a cluster
+    /// List the nodes of a cluster
+    #[command(after_help = "Examples:\n  quorate members\n  quorate members --json")]
     Members(StatusFlags),
-    /// Take a lock away from whoever has it
+    /// Take a lock away from its holder
     Release(ReleaseFlags),
-    /// What becomes the command under a lock
+    /// Execute the command of `lock` or `elect`; used internally
     #[command(hide = true)]
     BecomeCommand(BecomeCommandFlags),
-    /// Make the certificates of a cluster: an authority, and one for each node
+    /// Create the certificates of a cluster: an authority, and one for each node
     Certs(CertsFlags),
-    /// Play one process of a scenario that runs over sockets
+    /// Run one process of a scenario over sockets; used internally
     #[command(hide = true, name = "over-tcp-player")]
     OverTcpChild,
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {
-        /// The shell
+        /// Shell that will read the script
         shell: Shell,
     },
-    /// Print a manual page, of quorate or of one command
+    /// Print the manual page of quorate or of one command
     #[command(after_help = "Example: quorate man sim | man -l -")]
     Man {
-        /// The command
+        /// Command to describe [default: quorate itself]
         command: Option<String>,
     },
 }
 
-/// `quorate list`
+/// Flags of `quorate list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  quorate list\n  quorate list --json | jq -r '.[].name'")]
 pub(crate) struct ListFlags {
@@ -150,7 +158,7 @@ pub(crate) struct ListFlags {
     pub(crate) json: bool,
 }
 
-/// `quorate sim`
+/// Flags of `quorate sim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -162,21 +170,17 @@ Examples:
   quorate sim raymond -n 7 --topology tree.svg
   quorate sim maekawa -n 4 --requesters all --over tcp
 
-Times are virtual: whole nanoseconds, or with ns, us, ms or s. In a fault, ? in place of a process and
-1ms~5ms in place of a time leave the choice to the seed; 2ms..9ms is a window, 2ms alone lasts for ever.")]
+Times are virtual: whole nanoseconds, or a number with ns, us, ms or s. In a fault, `?` in place of \
+a process and `1ms~5ms` in place of a time leave the choice to the seed. `2ms..9ms` is a \
+window, and `2ms` is a window without an end.")]
 pub(crate) struct SimFlags {
-    /// The algorithm; `quorate list` names them
+    /// Algorithm to run; `quorate list` lists them all
     #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
     algorithm: String,
-    /// How many processes
-    #[arg(
-        short = 'n',
-        long = "processes",
-        value_name = "N",
-        help = "How many processes [default: 5, or one for each of --ids]"
-    )]
+    /// Number of processes [default: 5, or the number of --ids]
+    #[arg(short = 'n', long = "processes", value_name = "N")]
     processes: Option<usize>,
-    /// The seed of all chance
+    /// Seed of all random choices
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
@@ -187,215 +191,219 @@ pub(crate) struct SimFlags {
     faults: FaultFlags,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
-    /// Write the scenario to a file that `quorate replay` runs
+    /// Write the scenario to a file for `quorate replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
 }
 
-/// Who asks, and for how long.
+/// Requests of users, and parameters of the algorithm.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct WorkloadFlags {
-    /// Who asks to enter, multicasts, begins an election or sets its clock at the start: one (process 0), all, or the
-    /// first K; in an agreement whoever has to
+    /// Processes that request entry, multicast, start an election or set their clock: one (process 0), all, or the
+    /// first K; an agreement defines its own proposers
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
-    /// A request at a time of its own (repeatable)
+    /// Let process P make its request at time T, in place of --requesters (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<ProcessAt>,
-    /// How often each requester enters, multicasts, begins an election or sets its clock
+    /// Number of times that each requester enters, multicasts, starts an election or sets its clock
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
-    /// For whom messages are, where the algorithm multicasts; everybody if not said
+    /// Receivers of multicasts [default: all processes]
     #[arg(long, value_name = "P,P,..")]
     to: Option<SetText>,
-    /// Draw the times of the first requests between 0 and this
+    /// Draw the times of first requests at random between 0 and D
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     spread: Span,
-    /// Time inside the critical section
+    /// Time that a process stays in the critical section
     #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
     section: Span,
-    /// How long one process stays inside, one time after the other; the last for all that follow (repeatable)
+    /// Times that process P stays in the critical section, in order; the last one is used for all later entries
+    /// (repeatable)
     #[arg(long, value_name = "P=D,D,..")]
     section_of: Vec<SectionOf>,
-    /// Time between leaving and asking again, between multicasts, or between settings of a clock
+    /// Pause before a user requests entry again, multicasts again or sets its clock again
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
-    /// The process that serves the others or commands, where the algorithm has one
+    /// Process that is the server or the commander, if the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     server: u32,
-    /// The tree to talk along: chain, star, binary, or edges such as 0-1,1-2
+    /// Spanning tree that messages follow: chain, star, binary, or edges such as 0-1,1-2 [default: binary]
     #[arg(long, value_name = "TREE")]
     tree: Option<TreeText>,
-    /// The quorum system, where the algorithm votes: vcube, tree, grid, grid-fixed, majority or plane
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
+    /// depends on the algorithm]
     #[arg(long, value_name = "SYSTEM", conflicts_with = "quorum_set")]
     quorums: Option<String>,
-    /// A quorum written down, once for each process in order
+    /// Explicit quorum; give one for each process, in order (repeatable)
     #[arg(long, value_name = "P,P,..")]
     quorum_set: Vec<SetText>,
-    /// The quorum of P, once F have failed if they are named (repeatable)
+    /// Explicit quorum of process P, optionally only after the processes F have failed (repeatable)
     #[arg(long, value_name = "P[/F,F]=P,P,..", conflicts_with_all = ["quorums", "quorum_set"])]
     quorum_of: Vec<QuorumOf>,
-    /// Keep votes until leaving, where the algorithm could give them back earlier
+    /// Keep votes until the exit, in algorithms that could return them earlier
     #[arg(long)]
     no_cancel: bool,
-    /// Let the leaving hand the permission straight to the next, where a server could pass it on
+    /// Pass the permission directly from one process to the next, in algorithms with a server that could do so
     #[arg(long)]
     hand_over: bool,
-    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    /// Identifiers for an election, starting with process 0 [default: the process numbers]
     #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
     ids: Vec<u64>,
-    /// A process gets identifier I at time T, for the elections after that (repeatable)
+    /// Change the identifier of process P to I at time T, for later elections (repeatable)
     #[arg(long, value_name = "P:I@T")]
     identify: Vec<Identify>,
-    /// Wait this long for each process above before standing for election, where the algorithm can
+    /// Time that a process waits for each higher-ranked process before it becomes a candidate, if the algorithm
+    /// supports it
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     rank_delay: Span,
-    /// What the logical clocks show at the start, from process 0 on
+    /// Initial values of the logical clocks, starting with process 0 [default: 0]
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
-    /// Those who serve the time, where several are asked; the server alone if not said
+    /// Time servers, if the algorithm asks several [default: the process of --server]
     #[arg(long, value_name = "P,P,..")]
     servers: Option<SetText>,
-    /// How many servers' answers are waited for: the first is believed, several are compared
+    /// Number of time servers whose answers are awaited; a single answer is trusted, several are compared
     #[arg(long, value_name = "R", default_value_t = 1)]
     replies: u32,
-    /// How often servers are asked before the best answer is taken
+    /// Number of times that time servers are asked before the best answer is used
     #[arg(long, value_name = "K", default_value_t = 1)]
     probes: u32,
-    /// Clocks further apart than this are not averaged; a second if not said
+    /// Maximum difference between clocks that are averaged [default: 1s]
     #[arg(long, value_name = "D", value_parser = parse_span)]
     outlier: Option<Span>,
-    /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
+    /// Proposed values of an agreement, starting with process 0 [default: n down to 1, or attack, or commit]
     #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
     values: Vec<u64>,
-    /// How many faults an agreement is to bear: f crashes or m traitors; at most 2 of what it can bear if not said
+    /// Number of faults that an agreement must tolerate: f crashes or m traitors [default: depends on the algorithm]
     #[arg(long, value_name = "F")]
     faults: Option<usize>,
-    /// Watch a property though it is not promised or the world is large (repeatable)
+    /// Check a property even if the algorithm does not promise it or the system is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
 }
 
-/// How long things take.
+/// Delays, clocks and the failure detector.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Time")]
 struct TimingFlags {
     /// Message delays: constant:D, uniform:LOW..HIGH, exponential:MEAN or list:D,D,..
     #[arg(long, value_name = "LAW", default_value = "constant:1ms")]
     delay: Delay,
-    /// The delays of one link, from A to B (repeatable)
+    /// Message delays of the link from A to B (repeatable)
     #[arg(long, value_name = "A-B=LAW")]
     link_delay: Vec<LinkDelay>,
-    /// Timing model: rounds:D, synchronous, asynchronous, eventually:T or unknown-bound
+    /// Timing model: rounds:D, synchronous, asynchronous, eventually:T or unknown-bound [default: depends on the
+    /// algorithm and the delays]
     #[arg(long, value_name = "MODEL")]
     timing: Option<Timing>,
-    /// Whether links keep the order of messages
+    /// Whether links keep the order of messages (FIFO)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     fifo: YesNo,
-    /// Time to handle a message
+    /// Time that a process needs to handle a message
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     handling: Span,
     /// Failure detector: oracle, heartbeat, heartbeat-ring, adaptive-heartbeat, vcube or none
     #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
     detector: DetectorChoice,
-    /// How long the oracle takes to tell each observer; a mean link delay if not said
+    /// Delay until the oracle reports a crash to a process [default: the mean message delay]
     #[arg(long, value_name = "LAW")]
     detection: Option<Delay>,
-    /// The same for one observer and victim (repeatable)
+    /// Delay until the oracle reports a crash of V to process O (repeatable)
     #[arg(long, value_name = "O-V=LAW")]
     detection_pair: Vec<LinkDelay>,
-    /// A machine's clock: by how much it is ahead or behind at the start, and gains or loses (repeatable)
+    /// Initial offset and drift of the clock of process P, such as 1:+250ms or 2:-1s:+50ppm (repeatable)
     #[arg(long, value_name = "P:OFFSET[:DRIFT]")]
     local_clock: Vec<LocalClock>,
-    /// Let the seed draw by how much each other clock is off at the start, up to this
+    /// Draw the initial offsets of all other clocks at random, up to D
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     clock_offset: Span,
-    /// Let the seed draw by how much each other clock gains or loses, up to this, such as 100ppm
+    /// Draw the drift of all other clocks at random, up to this, such as 100ppm
     #[arg(long, value_name = "DRIFT", default_value = "0ppm")]
     clock_drift: DriftText,
-    /// Stop at this time
+    /// Stop the run at this time
     #[arg(long, value_name = "T", value_parser = parse_span)]
     until: Option<Span>,
-    /// Nobody may wait longer than this (ME2 by a bound)
+    /// Maximum time that a request may wait before ME2 counts as violated
     #[arg(long, value_name = "D", value_parser = parse_span)]
     patience: Option<Span>,
 }
 
-/// What goes wrong.
+/// Faults of the run.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Faults (all but the rates repeatable)")]
+#[command(next_help_heading = "Faults (repeatable, except rates)")]
 struct FaultFlags {
-    /// A process crashes
+    /// Crash process P at time T
     #[arg(long, value_name = "P@T")]
     crash: Vec<ProcessAt>,
-    /// A process crashes after K sends of its first multicast at or after T
+    /// Crash process P after K sends of its first multicast at or after T
     #[arg(long, value_name = "P@T:K")]
     crash_mid: Vec<CrashMid>,
-    /// A crashed process comes back, with its memory or without
+    /// Recover the crashed process P at time T, with its memory or (amnesia) without
     #[arg(long, value_name = "P@T[:amnesia]")]
     recover: Vec<Recover>,
-    /// A process omits to send
+    /// Let process P omit sends, with probability RATE if given
     #[arg(long, value_name = "P@WINDOW[:RATE]")]
     omit_send: Vec<Omission>,
-    /// A process omits to receive
+    /// Let process P omit receives, with probability RATE if given
     #[arg(long, value_name = "P@WINDOW[:RATE]")]
     omit_receive: Vec<Omission>,
-    /// Each message is lost with this probability
-    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    /// Lose each message with this probability
+    #[arg(long, value_name = "RATE", default_value = "0")]
     loss: Rate,
-    /// The first message from A to B at or after T is lost
+    /// Lose the first message from A to B at or after T
     #[arg(long, value_name = "A-B@T")]
     lose: Vec<LinkAt>,
-    /// Each message arrives twice with this probability
-    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    /// Deliver each message twice with this probability
+    #[arg(long, value_name = "RATE", default_value = "0")]
     duplication: Rate,
-    /// The first message from A to B at or after T arrives twice
+    /// Deliver the first message from A to B at or after T twice
     #[arg(long, value_name = "A-B@T")]
     duplicate: Vec<LinkAt>,
-    /// Each message is overtaken with this probability
-    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    /// Let each message be overtaken with this probability
+    #[arg(long, value_name = "RATE", default_value = "0")]
     reordering: Rate,
-    /// The first message from A to B at or after T is overtaken
+    /// Let the first message from A to B at or after T be overtaken
     #[arg(long, value_name = "A-B@T")]
     reorder: Vec<LinkAt>,
-    /// A process takes so long to handle each message
+    /// Let process P take D to handle each message
     #[arg(long, value_name = "P@WINDOW:D")]
     slow: Vec<Slow>,
-    /// A process does everything so many times too fast
+    /// Let process P run faster by this factor
     #[arg(long, value_name = "P@WINDOW:FACTOR")]
     fast: Vec<Fast>,
-    /// A process's clock runs wrong from T on
+    /// Let the clock of process P run at this rate from T on, such as 1.5
     #[arg(long, value_name = "P@T:RATE")]
     clock: Vec<Clock>,
-    /// A link is dead, both ways or, with > in place of -, one way
+    /// Cut the link between A and B, or only from A to B with > in place of -
     #[arg(long, value_name = "A-B@WINDOW")]
     cut: Vec<Cut>,
-    /// Groups cannot reach each other; the end of the window heals them
+    /// Partition the network into groups until the end of the window
     #[arg(long, value_name = "A,B|C,D@WINDOW")]
     partition: Vec<Partition>,
-    /// Process O wrongly believes that V has crashed
+    /// Let process O falsely suspect process V
     #[arg(long, value_name = "O-V@WINDOW")]
     suspect: Vec<Suspect>,
-    /// A Byzantine process: silent, liar, equivocator, two-faced, stutterer or random
+    /// Make process P Byzantine: silent, liar, equivocator, two-faced, stutterer or random
     #[arg(long, value_name = "P:STRATEGY")]
     traitor: Vec<Traitor>,
 }
 
-/// What to print and write.
+/// Output of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a trace; .jsonl, .shiviz and .json (Perfetto) say in which format
+    /// Write a trace; the extension .jsonl, .shiviz or .json (Perfetto) selects the format
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// The trace's format: jsonl, shiviz or perfetto
+    /// Format of the trace: jsonl, shiviz or perfetto [default: selected by the file extension]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) trace_format: Option<Format>,
-    /// Whether messages to oneself are in the totals
+    /// Whether totals include messages that a process sends to itself
     #[arg(
         long,
         value_name = "include|exclude",
@@ -403,10 +411,11 @@ pub(crate) struct OutputFlags {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
-    /// Run on real sockets, between processes of this machine; a crash is a kill. Times are real: see --stretch
+    /// Run each process as an operating system process that communicates over sockets; crashes are kills, and times are
+    /// real (see --stretch)
     #[arg(long, value_name = "tcp", hide_possible_values = true)]
     pub(crate) over: Option<Over>,
-    /// With --over: how many times slower than the scenario says, so that milliseconds mean something
+    /// With --over, run the scenario this many times slower, because a real machine cannot keep to milliseconds
     #[arg(
         long,
         value_name = "K",
@@ -415,56 +424,57 @@ pub(crate) struct OutputFlags {
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]
     pub(crate) stretch: u32,
-    /// Memory that the run may take, such as 8GiB; most of what is free if not said
+    /// Memory limit of the run, such as 8GiB [default: three quarters of the available memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
     #[command(flatten)]
     pub(crate) picture: DiagramFlags,
-    /// Draw who talks to whom: the ring, the tree, the quorums; .svg and .png say in which format
+    /// Draw the topology that messages follow: ring, tree, VCube or quorums; the extension .svg or .png selects the
+    /// format
     #[arg(long, value_name = "FILE", help_heading = "Diagram")]
     pub(crate) topology: Option<PathBuf>,
 }
 
-/// `quorate replay`
+/// Flags of `quorate replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml
-  quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect   exits 0 exactly if expectations are met
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect
   quorate replay scenarios/mutex/ricart-agrawala-five.toml --diagram five.svg")]
 pub(crate) struct ReplayFlags {
-    /// The scenario file
+    /// Scenario file to run
     pub(crate) scenario: PathBuf,
-    /// Compare with the file's expectations; exit 0 exactly if they are met
+    /// Compare the outcome with the expectations in the file; exit with 0 if and only if they are met
     #[arg(long)]
     pub(crate) expect: bool,
-    /// Make what breaks a property as small as it gets, and print or --save it
+    /// Reduce the scenario to a minimal one that violates the same property, and print or --save it
     #[arg(long, conflicts_with_all = ["expect", "json", "trace"])]
     pub(crate) shrink: bool,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
-    /// Write the scenario to a file, with what was found as its expectations
+    /// Write the scenario to a file, with the outcome as its expectations
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
 }
 
-/// How many processes there are if nobody says.
+/// Default number of processes.
 const DEFAULT_PROCESSES: usize = 5;
 
-/// A yes or a no.
+/// Boolean as a value of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum YesNo {
     Yes,
     No,
 }
 
-/// What processes talk over, if not in a simulation.
+/// Transport of a run that is not a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
     Tcp,
 }
 
-/// What to do with messages to oneself.
+/// Whether totals include messages that a process sends to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SelfMessages {
     Include,
@@ -476,7 +486,7 @@ fn algorithm_names() -> PossibleValuesParser {
 }
 
 impl SimFlags {
-    /// The scenario that the flags describe, and what to do with its outcome.
+    /// Scenario that the flags describe, and the flags for its output.
     pub(crate) fn into_scenario(self) -> (Scenario, OutputFlags, Option<PathBuf>) {
         let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
         let default_processes =
@@ -556,7 +566,7 @@ impl FaultFlags {
     }
 }
 
-/// The flag that stands for a key of a scenario.
+/// Flag that corresponds to a key of a scenario.
 pub(crate) fn flag_of(key: &str) -> String {
     match key {
         "processes" => "-n".to_owned(),

@@ -1,4 +1,4 @@
-//! When something cannot be done: one line that says what, and a way out.
+//! Errors of commands: one line with the problem and a remedy.
 
 use std::fmt::Display;
 use std::io;
@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 
-/// The exit code for "could not run".
+/// Exit code for "could not run".
 const COULD_NOT_RUN: u8 = 2;
-/// The exit code for a mistake in the arguments of `lock` and `elect`, whose command may have any small code of its own.
+/// Exit code for wrong arguments of `lock` and `elect`, whose command may itself return any small code.
 pub(crate) const USAGE: u8 = 64;
 
-/// Why a command could not run.
+/// Reason why a command could not run.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,
@@ -21,26 +21,26 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// It could not run, for this reason.
+    /// Creates an error with this message and exit code 2.
     pub(crate) fn new(message: impl Display) -> Self {
         let message = one_plain_line(&message.to_string());
         Self { message, quiet: false, code: COULD_NOT_RUN }
     }
 
-    /// The same failure with another exit code.
+    /// Sets another exit code.
     #[must_use]
     pub(crate) fn with_code(mut self, code: u8) -> Self {
         self.code = code;
         self
     }
 
-    /// Says so, and what is done all the same.
+    /// Prints a warning with the message and what is done instead.
     pub(crate) fn warn(&self, instead: &str) {
         let bold = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
         eprintln!("{bold}warning{bold:#}: {}; {instead}", self.message);
     }
 
-    /// Says so and gives the exit code.
+    /// Prints the error and returns its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if self.quiet {
             return ExitCode::SUCCESS;
@@ -51,16 +51,16 @@ impl CommandError {
     }
 }
 
-/// Output that cannot be written; a reader that has gone away is no news to anybody.
+/// Output that cannot be written. A broken pipe is not reported, because the reader chose to stop.
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let quiet = error.kind() == io::ErrorKind::BrokenPipe;
-        let message = one_plain_line(&format!("the output could not be written: {error}"));
+        let message = one_plain_line(&format!("cannot write the output: {error}"));
         Self { message, quiet, code: COULD_NOT_RUN }
     }
 }
 
-/// Prints help and versions as they are, and mistakes on one line.
+/// Prints help and versions unchanged, and usage errors on one line.
 pub(crate) fn report_usage_error(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
@@ -82,13 +82,13 @@ pub(crate) fn report_usage_error(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The parser explains itself over several lines; what matters of it fits one.
+/// Reduces the message of the parser, which has several lines, to one line.
 fn one_line(rendered: &str) -> String {
     let skipped = |line: &&str| {
         !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more")
     };
     let mut lines: Vec<&str> = rendered.lines().map(str::trim).filter(skipped).collect();
-    // Where there is a suggestion, nobody needs the whole list.
+    // If there is a suggestion, the list of possible values is not needed.
     if lines.iter().any(|line| line.starts_with("tip:")) {
         lines.retain(|line| !line.starts_with("[possible values"));
     }
@@ -96,7 +96,7 @@ fn one_line(rendered: &str) -> String {
     text.strip_prefix("error: ").unwrap_or(&text).to_owned()
 }
 
-/// Names and texts from outside may hold anything: what is printed is one line, and not a long one.
+/// Makes a message safe to print: one line without control characters and of limited length.
 fn one_plain_line(message: &str) -> String {
     const MOST: usize = 600;
     let plain = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };

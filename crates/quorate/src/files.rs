@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Output files that are written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,21 +8,21 @@ use tempfile::NamedTempFile;
 
 use crate::command_error::CommandError;
 
-/// A file being written. Until it is kept, nothing is seen of it.
+/// File being written. It becomes visible only when it is committed.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     out: Out,
 }
 
 enum Out {
-    /// Beside its place, to be moved there.
+    /// Temporary file in the same directory, renamed on commit.
     Temporary(BufWriter<NamedTempFile>),
     /// A device or a pipe, which cannot be replaced.
     Direct(BufWriter<File>),
 }
 
 impl AtomicFile {
-    /// Begins a file at this path, and fails if it could not be put there in the end.
+    /// Opens a file for this path. Fails early if the path cannot be written.
     pub(crate) fn create(path: &Path) -> Result<Self, CommandError> {
         let failure = |why: &dyn std::fmt::Display| {
             CommandError::new(format!("{} cannot be written: {why}", path.display()))
@@ -40,7 +40,7 @@ impl AtomicFile {
             let device = File::options().write(true).open(path).map_err(|error| failure(&error))?;
             Out::Direct(BufWriter::new(device))
         } else {
-            // The error itself would name the temporary file, of which nobody needs to know.
+            // The original error would name the temporary file, which means nothing to the user.
             let temporary = NamedTempFile::new_in(folder)
                 .map_err(|error| failure(&io::Error::from(error.kind())))?;
             Out::Temporary(BufWriter::new(temporary))
@@ -48,7 +48,7 @@ impl AtomicFile {
         Ok(Self { path: path.to_owned(), out })
     }
 
-    /// Puts it in its place.
+    /// Moves the file to its path.
     pub(crate) fn commit(self) -> Result<(), CommandError> {
         let failure = |error: io::Error| {
             CommandError::new(format!("{} cannot be written: {error}", self.path.display()))
@@ -81,7 +81,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// Temporary files are private; a result is as readable as any other file.
+/// Makes the result readable like any other file. Temporary files are private.
 #[cfg(unix)]
 fn make_readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The one binary: flags in, verdicts out. What a library user would miss lives in the crates below.
+//! The `quorate` binary: parses flags, runs commands and prints results. Everything else is in the library crates.
 
 mod arguments;
 mod command;
@@ -16,7 +16,7 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use command_error::CommandError;
 
-/// Campaigns make and drop thousands of small worlds a second.
+/// A fast allocator, because campaigns create and drop thousands of small worlds per second.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -61,5 +61,5 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a command comes to: an exit code, or why it could not run.
+/// Result of a command: an exit code, or the reason why it could not run.
 type CommandResult = Result<ExitCode, CommandError>;

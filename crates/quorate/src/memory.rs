@@ -1,8 +1,8 @@
-//! How much memory a run may take.
+//! Memory limit of a run.
 
 use std::str::FromStr;
 
-/// A number of bytes as people write it: `8GiB`, `500MB`.
+/// Number of bytes, parsed from text such as `8GiB` or `500MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MemorySize(pub(crate) u64);
 
@@ -31,7 +31,7 @@ impl FromStr for MemorySize {
     }
 }
 
-/// Three quarters of what the machine says is available, or four gibibytes where it does not say.
+/// Three quarters of the available memory, or four gibibytes if it is unknown.
 pub(crate) fn available() -> MemorySize {
     let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

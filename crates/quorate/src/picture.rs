@@ -1,4 +1,4 @@
-//! Pictures that are written beside what is printed: as SVG or PNG, as the file's ending says.
+//! Picture files. The extension selects SVG or PNG.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,11 +10,12 @@ use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder, DiagramVie
 use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 
-/// How many messages and signs of a run are drawn: half a gigabyte of them. Whoever reads what a message says looks at few.
+/// Maximum number of messages and markers of a run that are drawn; they take about half a gigabyte.
 const PARTS_MOST: usize = 5_000_000;
+/// Maximum number of messages kept with their bodies. A reader looks at few of them.
 const BODIES_MOST: usize = 500_000;
 
-/// A picture being made. Until it is drawn, nothing is seen of it.
+/// Picture being made. It becomes visible only after it is drawn.
 pub(crate) struct PictureFile {
     file: AtomicFile,
     format: PictureFormat,
@@ -27,7 +28,7 @@ enum PictureFormat {
 }
 
 impl PictureFile {
-    /// Begins a picture at this path, and fails if its ending says nothing.
+    /// Opens a picture file. Fails if the extension is not known.
     pub(crate) fn begin(path: &Path) -> Result<Self, CommandError> {
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -42,7 +43,7 @@ impl PictureFile {
         Ok(Self { file: AtomicFile::create(path)?, format })
     }
 
-    /// Draws it on this ground, and puts it in its place.
+    /// Draws the picture with this theme and commits the file.
     pub(crate) fn draw(
         mut self,
         theme: Theme,
@@ -51,7 +52,7 @@ impl PictureFile {
         match self.format {
             PictureFormat::Svg => self.file.write_all(svg(theme).as_bytes())?,
             PictureFormat::Png => {
-                // Nothing in it could follow the reader.
+                // A PNG cannot follow the reader's preference.
                 let theme = if theme == Theme::Auto { Theme::Light } else { theme };
                 let image = quorate_draw::png(&svg(theme)).map_err(CommandError::new)?;
                 self.file.write_all(&image)?;
@@ -60,7 +61,7 @@ impl PictureFile {
         self.file.commit()
     }
 
-    /// Draws a run as the view asks for.
+    /// Draws the part of a run that the view selects.
     pub(crate) fn draw_run(
         self,
         diagram: &Diagram,
@@ -82,7 +83,7 @@ impl PictureFile {
     }
 }
 
-/// What hears a run in order to draw it.
+/// Trace sink that builds a diagram of a run.
 pub(crate) fn diagram_builder(processes: usize) -> DiagramBuilder {
     DiagramBuilder::new(processes, DiagramBounds { items: PARTS_MOST, bodies: BODIES_MOST })
 }

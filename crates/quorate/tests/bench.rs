@@ -1,4 +1,4 @@
-//! `quorate bench --against`: what it writes, and what it says of servers that are not there.
+//! `quorate bench --against`: its output files, and its report of servers that are not installed.
 
 #![expect(clippy::print_stderr, reason = "what was not run is said")]
 
@@ -29,7 +29,7 @@ fn what_is_missing_is_said_and_the_rest_goes_on() {
     let engines = value["engines"]["absent"].as_array().expect("who did not take part");
     let missing: Vec<&str> = engines.iter().filter_map(|absent| absent["why"].as_str()).collect();
     assert_eq!(missing, ["cargo is not on the PATH", "python3 is not on the PATH"]);
-    // Nothing was compared, so that only what is about ours alone can be judged.
+    // Nothing was compared, so only the goal about quorate alone can be judged.
     assert_eq!(value["goals"].as_array().map(Vec::len), Some(1), "{run}");
 }
 
@@ -69,8 +69,8 @@ fn what_cannot_be_done_is_refused_before_anything_is_measured() {
     for (arguments, part) in [
         ("--against etdc", "etcd"),
         ("--out report", "--against"),
-        ("--against redis --out taken", "taken cannot be made"),
-        ("--against redis --work many", "that work is for quorate only"),
+        ("--against redis --out taken", "taken cannot be created"),
+        ("--against redis --work many", "are for quorate only"),
     ] {
         let run = quorate(folder.path(), &format!("{BRIEFLY} {arguments}"));
         assert_eq!(run.code, Some(2), "{run}");

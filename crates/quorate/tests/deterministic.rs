@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same bytes, today and for ever.
+//! The same scenario and seed produce the same bytes, in every version.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::fs;
 use support::quorate;
 use tempfile::TempDir;
 
-/// Runs in which chance decides as much as it can.
+/// Runs with as many random decisions as possible.
 const RUNS: [&str; 6] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "ricart-agrawala -n 8 --requesters all --repeat 3 --delay exponential:1ms --loss 0.01 \
@@ -21,7 +21,7 @@ const RUNS: [&str; 6] = [
      --crash ?@0~9ms --detector vcube --seed 8",
 ];
 
-/// The bytes of a trace.
+/// Bytes of the trace of a run.
 fn trace(flags: &str, format: &str) -> Vec<u8> {
     let folder = TempDir::new().expect("a temporary directory can be made");
     let arguments = format!("sim {flags} --trace trace --trace-format {format}");
@@ -30,7 +30,7 @@ fn trace(flags: &str, format: &str) -> Vec<u8> {
     fs::read(folder.path().join("trace")).expect("there is a trace")
 }
 
-/// FNV-1a with 64 bits: small enough to be written here, and the same on every machine.
+/// FNV-1a with 64 bits: short enough to be implemented here, and the same on every machine.
 fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -68,7 +68,7 @@ fn the_same_run_is_told_of_in_the_same_words() {
 
 #[test]
 fn watching_does_not_change_what_is_watched() {
-    // Neither the format of the trace nor a further monitor draws from the same chance as the run.
+    // Neither the trace format nor an additional monitor uses the random numbers of the run.
     let folder = TempDir::new().expect("a temporary directory can be made");
     for flags in RUNS {
         let plain = quorate(folder.path(), &format!("sim {flags} --json")).stdout;
@@ -80,7 +80,7 @@ fn watching_does_not_change_what_is_watched() {
             _ => "ME3",
         };
         let watched = format!("{flags} --watch {property}");
-        // What the further monitor finds is told at the end of the trace.
+        // The findings of the additional monitor are at the end of the trace.
         let events = |flags: &str| {
             let text = String::from_utf8(trace(flags, "jsonl")).expect("text");
             let told = |line: &&str| !line.contains(r#""type":"violation""#);
@@ -97,7 +97,7 @@ fn another_seed_makes_another_run() {
     assert!(one != trace(&format!("{flags} --seed 2"), "jsonl"));
 }
 
-/// A changed number is a changed run, or a changed format: whoever changes it says which, and why.
+/// A changed digest means a changed run or a changed format. A commit that changes it explains which, and why.
 #[test]
 fn runs_are_what_they_were() {
     let digests: Vec<String> =

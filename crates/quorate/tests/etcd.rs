@@ -1,6 +1,6 @@
-//! What users type, with a real etcd as the backend: started here on loopback, if it is installed.
+//! Commands of users with a real etcd as the backend. etcd is started on loopback if it is installed.
 //!
-//! Without `etcd` on the PATH nothing is tested, and one line says so; with QUORATE_PEERS=required that is a failure.
+//! Without `etcd` on the PATH the tests are skipped with a message. With QUORATE_PEERS=required that is a failure.
 
 #![expect(clippy::disallowed_methods, reason = "real processes take real time")]
 
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use quorate_client::{Client, Credentials, Error, Failure, Loss, Name, SessionOptions};
 use serde_json::{Value, json};
 
-/// A member of its own cluster, until it is dropped.
+/// Single-member etcd cluster, stopped when dropped.
 struct Etcd {
     process: Child,
     address: String,
@@ -22,9 +22,9 @@ struct Etcd {
 }
 
 impl Etcd {
-    /// Starts one; none if it is not installed and need not be.
+    /// Starts etcd; returns `None` if it is not installed and not required.
     fn start() -> Option<Self> {
-        // Ports that are free now, and were not a moment ago somebody else's.
+        // Both listeners are bound at the same time, so that the two free ports differ.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("loopback"));
         let [address, peers] =
             free.map(|listener| listener.local_addr().expect("it is bound").to_string());
@@ -76,7 +76,7 @@ impl Etcd {
         self.quorate(arguments).output().expect("it runs")
     }
 
-    /// A lock and what runs under it, once it is had.
+    /// Starts a command under a lock, and waits until the lock is held.
     fn holder(&self, name: &str, more: &[&str]) -> Child {
         let mut command = self.quorate(&["lock", name]);
         let holder = command.args(more).stdin(Stdio::piped()).spawn().expect("it starts");
@@ -84,7 +84,7 @@ impl Etcd {
         holder
     }
 
-    /// Who holds a lock, or waits for it.
+    /// Finds a request for a lock by its state.
     fn find_request(&self, name: &str, state: &str) -> Option<Value> {
         let output = self.run(&["locks", name, "--json"]);
         let list: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Etcd {
         list.into_iter().find(|lock| lock["name"] == name && lock["standing"] == state)
     }
 
-    /// Says something to etcd in its own words.
+    /// Sends a request to the HTTP API of etcd.
     fn post(&self, path: &str, body: &Value) -> Value {
         let body = body.to_string();
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
@@ -174,7 +174,7 @@ fn a_command_runs_under_a_lock_of_etcd() {
 
     let script = "trap 'echo told; exit 9' TERM; while true; do sleep 0.02; done";
     let holder = etcd.holder("a", &["--", "/bin/sh", "-c", script]);
-    // Not before the command has set its trap.
+    // Wait until the command has set its trap.
     std::thread::sleep(Duration::from_millis(200));
     kill("TERM", &holder);
     let ended = holder.wait_with_output().expect("it ends");
@@ -197,7 +197,7 @@ fn others_see_us_and_we_see_them() {
     kill("TERM", &leader);
     assert_eq!(leader.wait_with_output().expect("it ends").status.code(), Some(128 + 15));
 
-    // Who uses etcd's own lock keeps us out.
+    // A lock taken through etcd's own lock API excludes our clients.
     let lease = etcd.post("/v3/lease/grant", &json!({ "TTL": "60" }))["ID"].clone();
     etcd.post("/v3/lock/lock", &json!({ "name": base64("c"), "lease": lease }));
     assert_eq!(etcd.run(&["lock", "c", "--timeout", "0s", "--", "true"]).status.code(), Some(75));
@@ -213,7 +213,7 @@ fn others_see_us_and_we_see_them() {
     assert_eq!(status.status.code(), Some(2));
     assert!(text(&status.stderr).contains("etcdctl endpoint status"), "{}", text(&status.stderr));
     let brief = etcd.run(&["lock", "c", "--ttl", "1s", "--grace", "300ms", "--", "true"]);
-    assert!(text(&brief.stderr).contains("two at least"), "{}", text(&brief.stderr));
+    assert!(text(&brief.stderr).contains("at least two"), "{}", text(&brief.stderr));
     let both = etcd.run(&["locks", "--backend", "etcd://a:1", "--endpoint", "a:1"]);
     assert_eq!(both.status.code(), Some(2));
 }
@@ -224,7 +224,7 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
     let holder = etcd.holder("d", &["--", "sleep", "60"]);
     let waiter = etcd.quorate(&["lock", "d", "--", "echo", "never"]).spawn().expect("it starts");
     etcd.wait_until(|| etcd.find_request("d", "waiting").is_some(), "somebody waits");
-    // A waiter whose session is over must not be taken for a holder when its turn comes.
+    // A waiter whose session has ended must not become the holder when its turn comes.
     etcd.revoke(&etcd.find_request("d", "waiting").expect("a waiter"));
     etcd.revoke(&etcd.find_request("d", "holding").expect("a holder"));
     let ended = holder.wait_with_output().expect("it ends");
@@ -233,7 +233,7 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
     assert_eq!((ended.status.code(), text(&ended.stdout).as_str()), (Some(69), ""));
     assert!(text(&ended.stderr).contains("session is over"), "{}", text(&ended.stderr));
 
-    // A key that is taken out is a lock that is lost, though the session lives.
+    // Deleting the key of a lock loses the lock, although the session is alive.
     let holder = etcd.holder("d", &["--", "sleep", "60"]);
     let lease = etcd.find_request("d", "holding").expect("a holder")["who"].clone();
     let key = lease.as_str().expect("text").replace("lease ", "d/");
@@ -245,7 +245,7 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
 #[test]
 fn an_etcd_that_says_nothing_loses_the_lock_before_its_lease_is_over() {
     let Some(mut etcd) = Etcd::start() else { return };
-    // The command is stopped 2.75 s before the lease can be over.
+    // The command is stopped 2.75 s before the lease can expire.
     let more = ["--ttl", "6s", "--grace", "2500ms", "--", "sleep", "60"];
     let holder = etcd.holder("e", &more);
     let before = etcd.find_request("e", "holding").expect("a holder");
@@ -262,7 +262,7 @@ fn an_etcd_that_says_nothing_loses_the_lock_before_its_lease_is_over() {
     assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
     let nobody = etcd.run(&["locks"]);
     assert_eq!(nobody.status.code(), Some(2));
-    assert!(text(&nobody.stderr).contains("no etcd can be reached"), "{}", text(&nobody.stderr));
+    assert!(text(&nobody.stderr).contains("cannot reach etcd"), "{}", text(&nobody.stderr));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_program_uses_it_like_a_cluster_of_quorate() {
         let theirs = client.session(SessionOptions::default()).await.expect("another");
         let name = Name::lock("g").expect("a name");
 
-        // The same session again has the same, and has it until it has released it as often.
+        // A session that acquires a lock again gets the same token. It holds the lock until it has released it as often.
         let first = ours.lock("g").expect("a name").acquire().await.expect("it is free");
         let again = ours.lock("g").expect("a name").acquire().await.expect("it has it");
         assert_eq!(first.token(), again.token());
@@ -285,7 +285,7 @@ fn a_program_uses_it_like_a_cluster_of_quorate() {
         first.release().await.expect("it is held");
         let busy = theirs.lock("g").expect("a name").wait(Duration::ZERO).acquire().await;
         assert!(matches!(busy, Err(Error::Failed(Failure::Busy))), "{busy:?}");
-        // A request that is no longer wanted leaves nothing behind, and who drops a lock frees it.
+        // An abandoned request leaves nothing behind, and dropping a guard releases the lock.
         let waiting = theirs.lock("g").expect("a name").acquire();
         assert!(tokio::time::timeout(Duration::from_millis(300), waiting).await.is_err());
         let old = again.token();
@@ -303,7 +303,7 @@ fn a_program_uses_it_like_a_cluster_of_quorate() {
         leader.proclaim("two").await.expect("it leads");
         let list = client.list("h", 10).await.expect("a list");
         assert_eq!(list.iter().map(|about| about.why.as_str()).collect::<Vec<_>>(), ["two"]);
-        // The end of a session is told to all that it had.
+        // The end of a session reaches all its guards.
         etcd.revoke(&json!({ "who": list[0].client_name }));
         tokio::time::timeout(patience, leader.expiring()).await.expect("it is lost");
         assert!(matches!(leader.loss(), Some(Loss::Expelled | Loss::SessionOver)));

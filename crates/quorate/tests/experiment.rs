@@ -1,4 +1,4 @@
-//! `quorate experiment` as a person or a program calls it.
+//! `quorate experiment` on the command line.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn what_cannot_be_done_is_said_on_one_line_and_leaves_nothing() {
         ("thesis --up-to 5000", "--up-to: expected 8 to 4096, found 5000"),
         ("mutex-cost --csv nowhere/a.csv", "there is no directory nowhere"),
         ("mutex-cost --svg nowhere/a.svg", "there is no directory nowhere"),
-        ("mutex-cost --svg nowhere/charts/", "the directory above it does not exist"),
+        ("mutex-cost --svg nowhere/charts/", "its parent directory does not exist"),
         ("mutex-cost --up-to 2 --svg charts/", "--up-to"),
         ("mutex-cost --csv a --svg a", "name the same file"),
         ("mutex-cost --svg a --png a", "name the same file"),

@@ -1,4 +1,4 @@
-//! Scenarios on real sockets between real processes: judged like simulations, refused where sockets cannot do it.
+//! Scenarios over real sockets: judged like simulations, and rejected where sockets cannot provide a feature.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn json(arguments: &str) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run}"))
 }
 
-/// A property may be broken by a specimen, or where the machine was too slow for what an algorithm counts on.
+/// A property may be violated by a specimen, or where the machine was too slow for an assumption of the algorithm.
 fn judge(report: &Value, specimen: bool) {
     let broken = report["verdict"] == "violated";
     let assumptions = report["assumptions"].as_array().expect("a list");
@@ -60,7 +60,7 @@ fn messages_are_counted_as_in_a_simulation() {
 fn a_crash_is_a_kill_and_is_noticed() {
     let report = json("central -n 4 --requesters all --crash 2@0.5ms");
     judge(&report, false);
-    // The killed one may have been inside by then, or not.
+    // The killed process may have been inside before, or not.
     assert!(report["entries"].as_u64() >= Some(3), "{report:#}");
     assert_eq!(report["waiting"].as_array().map(Vec::len), Some(0), "{report:#}");
     let faults = report["faults"].as_array().expect("a list");
@@ -98,7 +98,7 @@ fn traitors_lie_over_sockets_too() {
     assert_eq!(report["verdict"], "holds", "{report:#}");
 }
 
-/// Every effect stands behind its cause, and the picture is drawn from the same records.
+/// Every effect follows its cause, and the picture is drawn from the same records.
 #[test]
 fn the_merged_trace_is_in_causal_order() {
     let folder = TempDir::new().expect("a temporary directory can be made");
@@ -146,26 +146,26 @@ fn what_sockets_cannot_give_is_refused_on_a_line() {
     let cases = [
         (
             "--delay uniform:1ms..3ms",
-            "messages take as long as they take on a real machine; leave out --delay",
+            "message delays are those of the real machine; leave out --delay",
         ),
         ("--link-delay 0-1=constant:2ms", "leave out --link-delay"),
         ("--timing asynchronous", "leave out --timing"),
-        ("--fifo no", "sockets lose, repeat and reorder nothing; leave out --fifo"),
+        ("--fifo no", "sockets do not lose, duplicate or reorder messages; leave out --fifo"),
         ("--loss 0.1", "leave out --loss"),
         ("--duplication 0.1", "leave out --duplication"),
         ("--partition 0,1|2,3@1ms..2ms", "leave out --partition"),
-        ("--slow 1@1ms:2ms", "processes are as fast as the machine; leave out --slow"),
+        ("--slow 1@1ms:2ms", "processes run at the speed of the machine; leave out --slow"),
         ("--clock 1@0:1.5", "all processes share the machine's clock; leave out --clock"),
         ("--clock-drift 100ppm", "leave out --clock-drift"),
-        ("--crash 1@1ms --recover 1@2ms", "a killed process has lost its memory"),
-        ("--traitor 1:random", "choose a strategy for it"),
+        ("--crash 1@1ms --recover 1@2ms", "a killed process loses its memory"),
+        ("--traitor 1:random", "choose another strategy for it"),
     ];
     for (flags, words) in cases {
         let run = refused(&format!("-n 4 {flags}"));
         assert!(run.stderr.contains(words), "{run}");
     }
     let run = refused("-n 65");
-    assert!(run.stderr.contains("at most 64 processes are started; give a smaller -n"), "{run}");
+    assert!(run.stderr.contains("at most 64 processes are supported; use a smaller -n"), "{run}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Pictures as the binary draws them. Those in the documents and the traces that the drawing is tested with are made
-//! here again, so that none can grow old; `cargo xtask fix --snapshots` writes them anew.
+//! Pictures drawn by the binary. The pictures in documents and the traces of drawing tests are generated again here,
+//! so that they cannot become outdated. `cargo xtask fix --snapshots` rewrites them.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -18,7 +18,7 @@ fn folder() -> TempDir {
     TempDir::new().expect("a temporary directory can be made")
 }
 
-/// The file that a command writes as `out` with this ending, run at the root of the project.
+/// Runs a command at the root of the project, and returns the file that it writes in place of `OUT`.
 fn written(arguments: &str, ending: &str) -> String {
     let folder = folder();
     let out = folder.path().join(format!("out.{ending}"));
@@ -27,7 +27,7 @@ fn written(arguments: &str, ending: &str) -> String {
     fs::read_to_string(&out).unwrap_or_else(|error| panic!("{error}\n{run}"))
 }
 
-/// Compares with a file of the project, or replaces it if that is asked for.
+/// Compares with a file of the project, or replaces the file if requested.
 fn expect(path: &str, found: &str) {
     let path = root().join(path);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
@@ -103,7 +103,7 @@ fn who_talks_to_whom_is_drawn() {
         ("sim central -n 4 --server 2", "p2 serves all others"),
         ("sim maekawa -n 9", "grid-fixed: the quorum of p0 has 5 of 9"),
         ("sim vcube-diagnosis -n 8 --crash 3@5ms", "a VCube of 8, with the clusters of p0"),
-        ("sim lamport -n 3", "everybody talks to everybody"),
+        ("sim lamport -n 3", "every process communicates with every other"),
     ] {
         let svg = written(&format!("{arguments} --topology OUT"), "svg");
         assert!(svg.contains(&format!("{words}</title>")), "{svg}");

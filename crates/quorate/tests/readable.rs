@@ -1,5 +1,5 @@
-//! What a person reads. A changed snapshot is a changed promise: `cargo xtask fix --snapshots` rewrites
-//! them, and the difference wants to be read.
+//! Text output. A changed snapshot is a changed promise: `cargo xtask fix --snapshots` rewrites the snapshots, and
+//! the difference should be reviewed.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn the_help_says_what_there_is_and_how_to_begin() {
     insta::assert_snapshot!("help", stdout("--help"));
     assert_eq!(stdout("-h"), stdout("--help"));
     assert_eq!(stdout("help"), stdout("--help"));
-    // Who says nothing is shown the same, but nothing was done.
+    // Without arguments the same help is printed to stderr, and the exit code is 2.
     let nothing = quorate(Path::new("."), "");
     assert_eq!((nothing.code, nothing.stderr), (Some(2), stdout("--help")));
 }
@@ -110,7 +110,7 @@ fn a_large_quorum_system_is_told_of_in_few_lines() {
     for system in ["vcube", "grid", "tree", "grid-fixed", "majority", "plane"] {
         let text = stdout(&format!("quorum {system} -n 3000 --failed 1,2"));
         assert!(text.lines().count() < 45, "{text}");
-        assert!(text.contains("views that were drawn"), "{text}");
+        assert!(text.contains("sampled views"), "{text}");
     }
 }
 
@@ -128,7 +128,7 @@ fn mistakes_are_explained_on_a_line() {
     insta::assert_snapshot!(stderr("campaign lamport --crashes 1"), @"error: --crashes: lamport assumes that no process crashes, and a campaign stays inside the assumptions; --beyond leaves them");
     insta::assert_snapshot!(stderr("quorum vcub"), @"error: invalid value 'vcub' for '<SYSTEM>'; tip: a similar value exists: 'vcube'");
     insta::assert_snapshot!(stderr("quorum vcube -n 8 --failed 8"), @"error: --failed: there is no process 8; the processes are 0 to 7");
-    insta::assert_snapshot!(stderr("quorum vcube -n 65537"), @"error: -n: quorums of at most 65536 processes are analysed");
+    insta::assert_snapshot!(stderr("quorum vcube -n 65537"), @"error: -n: at most 65536 processes can be analysed");
     insta::assert_snapshot!(stderr("sim central -n 0"), @"error: -n: there must be at least 1 process");
     insta::assert_snapshot!(stderr("sim central --crash 7@1ms"), @"error: --crash: there is no process 7; the processes are 0 to 4");
     insta::assert_snapshot!(stderr("sim central --crash 1@-1ms"), @"error: invalid value '1@-1ms' for '--crash <P@T>': expected a time of zero or later, found `-1ms`");
@@ -164,7 +164,7 @@ const HELPS: [&str; 9] = [
     "completions --help",
 ];
 
-/// Every command that any help shows, with the remark behind it left out.
+/// Commands in all help texts, without the remarks after them.
 fn examples() -> Vec<String> {
     HELPS
         .into_iter()
@@ -176,7 +176,7 @@ fn examples() -> Vec<String> {
             let end = ["  ", " | ", " > "].iter().filter_map(|stop| example.find(stop)).min();
             Some(example[..end.unwrap_or(example.len())].replace('\'', ""))
         })
-        // Servers go on until they are stopped, and some commands need one: tests of their own start them.
+        // Servers run until they are stopped, and some commands need a server: they have tests of their own.
         .filter(|example| {
             let name = example.split(' ').next().unwrap_or_default();
             !["lab", "up", "lock"].contains(&name)
@@ -190,7 +190,7 @@ fn every_example_in_the_help_works() {
     let examples = examples();
     assert!(examples.len() >= 10, "{examples:?}");
     for example in examples {
-        // A file of the repository is found from anywhere; what an example writes goes elsewhere.
+        // A file of the repository is resolved to its full path. Output files go to the temporary directory.
         let words = example.split(' ').map(|word| match root().join(word) {
             file if word.contains('/') && file.exists() => file.display().to_string(),
             _ => word.to_owned(),
@@ -271,7 +271,7 @@ fn whoever_entered_is_seen_inside_in_the_timeline() {
 
 #[test]
 fn an_entry_is_not_painted_over_by_the_wait_that_follows() {
-    // p0 is inside for a nanosecond, asks again at once, and then waits for p2, which has crashed.
+    // p0 is inside for a nanosecond, requests again immediately, and then waits for p2, which has crashed.
     let flags = "-n 3 --request 0@0 --request 0@0 --request 1@9ms --section 1 --crash 2@3ms";
     let text = stdout(&format!("sim ricart-agrawala {flags}"));
     let lane = text.lines().find(|line| line.starts_with("  p0 ")).expect("a lane");
@@ -280,7 +280,7 @@ fn an_entry_is_not_painted_over_by_the_wait_that_follows() {
 
 #[test]
 fn whoever_comes_back_with_its_memory_is_seen_where_it_was() {
-    // p1 crashes inside and comes back inside, for another four milliseconds.
+    // p1 crashes inside and recovers inside, for another four milliseconds.
     let flags = "-n 2 --request 1@0 --section 4ms --crash 1@3ms --recover 1@4ms --detector none";
     let text = stdout(&format!("sim central {flags}"));
     let lane = text.lines().find(|line| line.starts_with("  p1 ")).expect("a lane");

@@ -1,4 +1,4 @@
-//! The README's transcripts are real: each command is run and its output compared.
+//! Transcripts in the README: each command is run and its output is compared.
 
 #[test]
 fn the_readme_shows_what_the_commands_print() {

@@ -1,4 +1,4 @@
-//! Every scenario of the repository does what it expects, and what flags say can be saved, run again and
+//! Every scenario of the repository meets its expectations. A scenario given by flags can be saved, run again, and
 //! saved again without a difference.
 
 mod support;
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every scenario under a directory, in order.
+/// All scenario files under a directory, sorted.
 fn scenarios(directory: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
@@ -48,7 +48,7 @@ fn every_scenario_does_what_it_expects() {
 
 #[test]
 fn every_scenario_says_what_becomes_of_each_promise() {
-    // An expectation of nothing would be met by anything.
+    // An empty expectation would be met by any run.
     for path in scenarios(&root().join("scenarios")) {
         let scenario = quorate_sim::load(&path).unwrap_or_else(|error| panic!("{error}"));
         let expect =
@@ -58,7 +58,7 @@ fn every_scenario_says_what_becomes_of_each_promise() {
     }
 }
 
-/// Flags in which every fault and everything else that a scenario can say occurs.
+/// Flags that cover every fault and every other key of a scenario.
 const FLAGS: [&str; 40] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "central -n 5 --requesters 3 --repeat 2 --think 500us --section 2ms --spread 3ms --server 4",
@@ -102,7 +102,7 @@ const FLAGS: [&str; 40] = [
     "consensus-from-generals -n 4 --requesters all --spread 900us --delay uniform:1us..1ms",
 ];
 
-/// Runs a command that has to come to a verdict.
+/// Runs a command that must end with a verdict.
 #[track_caller]
 fn verdict(folder: &TempDir, arguments: &str) -> Run {
     let run = quorate(folder.path(), arguments);
@@ -144,7 +144,7 @@ fn what_a_replay_saves_are_the_file_and_what_was_found() {
 
 #[test]
 fn every_fault_flag_is_saved() {
-    // A flag that is new and not in the list above is not known to be saved.
+    // A new flag that is missing in the list above is not known to be saved.
     let help = quorate(Path::new("."), "sim --help").stdout;
     let (_, faults) = help.split_once("\nFaults").expect("the help has faults");
     let (faults, _) = faults.split_once("\n\n").expect("the faults end");

@@ -1,4 +1,4 @@
-//! A cluster, and what its users type: real processes that talk over loopback.
+//! A cluster and the commands of its users: real processes that communicate over loopback.
 
 #![expect(clippy::disallowed_methods, reason = "real processes take real time")]
 
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// `quorate up`, until it is dropped.
+/// Cluster started with `quorate up`, stopped when dropped.
 struct Cluster {
     process: Child,
-    /// Where clients of each node come to.
+    /// Client address of each node.
     nodes: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Cluster {
             .spawn()
             .expect("it starts");
         let out = BufReader::new(process.stdout.take().expect("it is piped"));
-        // The page is told last: a cluster that cannot say all it has to say ends.
+        // The page is printed last. A cluster whose output cannot be written ends, so all lines are read.
         let told = out.lines().take(n + 1).map(|line| {
             let line = line.expect("it says where its nodes are");
             line.split_whitespace().last().expect("an address").to_owned()
@@ -105,7 +105,7 @@ fn who_comes_too_late_is_told_and_input_is_passed_on() {
     let busy = cluster.run(&["lock", "b", "--timeout", "0s", "--", "true"]);
     assert_eq!(busy.status.code(), Some(75));
     let list = text(&cluster.run(&["locks"]).stdout);
-    assert!(list.contains("has it, token") && list.contains("a test"), "{list}");
+    assert!(list.contains("holds it, token") && list.contains("a test"), "{list}");
     let mut input = holder.stdin.take().expect("it is piped");
     input.write_all(b"hello").expect("it reads");
     drop(input);
@@ -121,7 +121,7 @@ fn a_lock_that_is_taken_away_ends_its_command() {
     let cluster = Cluster::up(3);
     let folder = tempfile::tempdir().expect("a folder");
     let (alive, lost) = (folder.path().join("alive"), folder.path().join("lost"));
-    // It does not listen to TERM, and neither does what it starts.
+    // Neither the command nor its children react to SIGTERM.
     let script =
         format!("trap '' TERM; while true; do touch {}; sleep 0.02; done", alive.display());
     let on_lost = format!("touch {}", lost.display());
@@ -178,7 +178,7 @@ fn a_cluster_can_be_looked_at() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
-/// Three nodes with files of their own.
+/// Three nodes with configuration files of their own.
 struct Nodes {
     folder: tempfile::TempDir,
     clients: Vec<String>,
@@ -187,7 +187,7 @@ struct Nodes {
 
 impl Nodes {
     fn new() -> Self {
-        // An address of its own: on 127.0.0.1 another process may take the port while a node is down.
+        // A separate loopback address: on 127.0.0.1 another process may take the port while a node is down.
         let [_, x, y, z] = std::process::id().to_be_bytes();
         let own = format!("127.{}.{y}.{}:0", 64 | x, z.clamp(1, 254));
         let free = || std::net::TcpListener::bind(&own).expect("loopback");
@@ -223,7 +223,7 @@ impl Nodes {
         process.kill().and_then(|()| process.wait()).expect("it can be killed");
     }
 
-    /// A command under a lock, with all nodes named.
+    /// Command under a lock, with all nodes as endpoints.
     fn lock(&self, name: &str, command: &[&str]) -> Command {
         let mut lock = Command::new(env!("CARGO_BIN_EXE_quorate"));
         lock.args(["lock", name, "--ttl", "1s", "--grace", "100ms"]);
@@ -241,7 +241,7 @@ impl Nodes {
         text(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
     }
 
-    /// Waits until a node sees all three and is ready.
+    /// Waits until a node sees all three nodes and is ready.
     fn wait_for(&self, node: usize) {
         let start = Instant::now();
         loop {

@@ -275,7 +275,7 @@ impl OutcomeRule for Majority {
     const PROFILE: Profile = Profile {
         name: "byzantine-generals",
         layer: Layer::Agreement,
-        summary: "oral messages OM(m): lieutenants pass on what they were told, m times over, and count",
+        summary: "oral messages OM(m): lieutenants relay the orders that they have received, m times over, and take the majority",
         source: "Lamport, Shostak and Pease, ACM TOPLAS 4(3), 1982",
         specimen: None,
         assumes: &[

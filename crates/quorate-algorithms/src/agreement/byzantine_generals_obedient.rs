@@ -26,11 +26,11 @@ impl OutcomeRule for ObeyInDoubt {
     const PROFILE: Profile = Profile {
         name: "byzantine-generals-obedient",
         layer: Layer::Agreement,
-        summary: "the same, but in a tie everybody believes what it heard itself",
+        summary: "the same, but in a tie a lieutenant obeys the order that it received itself",
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
         specimen: Some(Specimen {
             breaks: Property::Agreement,
-            why: "a traitor that tells everybody something else is believed by everybody",
+            why: "a traitor that sends each lieutenant a different order is obeyed by all of them",
         }),
         assumes: &[
             Assumption::NoLoss,

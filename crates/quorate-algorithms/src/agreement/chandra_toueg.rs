@@ -89,7 +89,7 @@ impl Algorithm for ChandraToueg {
     const PROFILE: Profile = Profile {
         name: "chandra-toueg",
         layer: Layer::Agreement,
-        summary: "coordinators take turns until a majority has taken over a proposal",
+        summary: "coordinators take turns until a majority has adopted a proposal",
         source: "Chandra, Toueg, JACM 43(2), 1996",
         specimen: None,
         assumes: &[
@@ -101,7 +101,7 @@ impl Algorithm for ChandraToueg {
             Assumption::Honesty,
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
-        cost: "(n + 3)(n - 1) messages if nobody is suspected",
+        cost: "(n + 3)(n - 1) messages if no process is suspected",
         never_quiescent: false,
     };
 

@@ -106,7 +106,7 @@ impl Algorithm for ConsensusFromGenerals {
     const PROFILE: Profile = Profile {
         name: "consensus-from-generals",
         layer: Layer::Agreement,
-        summary: "interactive consistency below; of the vector, the most frequent value is decided",
+        summary: "interactive consistency below; the most frequent value of the vector is decided",
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
         specimen: None,
         assumes: InteractiveConsistency::PROFILE.assumes,

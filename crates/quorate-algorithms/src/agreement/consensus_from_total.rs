@@ -93,7 +93,7 @@ impl Algorithm for ConsensusFromTotal {
     const PROFILE: Profile = Profile {
         name: "consensus-from-total",
         layer: Layer::Agreement,
-        summary: "what is delivered first in total order is decided",
+        summary: "the value that is delivered first in total order is decided",
         source: "Chandra, Toueg, JACM 43(2), 1996",
         specimen: None,
         assumes: &[

@@ -23,7 +23,7 @@ impl Algorithm for InteractiveConsistency {
     const PROFILE: Profile = Profile {
         name: "interactive-consistency",
         layer: Layer::Agreement,
-        summary: "everybody commands an agreement of generals on its own value; all decide the vector",
+        summary: "every process commands an agreement of generals on its own value; all decide the vector",
         source: "Pease, Shostak and Lamport, Journal of the ACM 27(2), 1980",
         specimen: None,
         assumes: &[

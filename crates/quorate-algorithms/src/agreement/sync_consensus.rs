@@ -185,7 +185,7 @@ impl Rounds for FPlusOneRounds {
     const PROFILE: Profile = Profile {
         name: "sync-consensus",
         layer: Layer::Agreement,
-        summary: "f + 1 rounds in which everybody tells everybody what is new; then the least value",
+        summary: "f + 1 rounds in which every process sends its new values to all; the least value is decided",
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5, after Dolev and Strong, 1983",
         specimen: None,
         assumes: &[

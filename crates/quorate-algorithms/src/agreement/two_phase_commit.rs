@@ -360,7 +360,7 @@ impl Algorithm for TwoPhaseCommit {
     const PROFILE: Profile = Profile {
         name: "two-phase-commit",
         layer: Layer::Agreement,
-        summary: "a coordinator collects votes; one against it aborts",
+        summary: "a coordinator collects votes; a single vote against aborts the transaction",
         source: "Gray, 1978; Bernstein, Hadzilacos, Goodman, 1987",
         specimen: None,
         assumes: &[

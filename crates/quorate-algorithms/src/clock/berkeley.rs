@@ -351,7 +351,7 @@ impl Algorithm for Berkeley {
             Assumption::Honesty,
         ],
         guarantees: &[Property::ClockPrecision],
-        cost: "3(n - 1) messages a round, one more where another than the master wants it",
+        cost: "3(n - 1) messages a round, one more if a process other than the master requests it",
         never_quiescent: false,
     };
 

@@ -171,7 +171,7 @@ impl Algorithm for AdaptiveHeartbeat {
     const PROFILE: Profile = Profile {
         name: "adaptive-heartbeat",
         layer: Layer::Detector,
-        summary: "heartbeats to everyone; whoever is suspected wrongly is given more time",
+        summary: "heartbeats to everyone; the timeout of a wrongly suspected process grows",
         source: "Chandra, Toueg, JACM 43(2), 1996, section 9.1",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::EventualSynchrony, Assumption::Honesty],

@@ -132,7 +132,7 @@ impl Algorithm for Heartbeat {
     const PROFILE: Profile = Profile {
         name: "heartbeat",
         layer: Layer::Detector,
-        summary: "everyone tells everyone that it is alive; silence means a crash",
+        summary: "every process sends heartbeats to all others; silence means a crash",
         source: "Chandra, Toueg, JACM 43(2), 1996",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],

@@ -261,7 +261,7 @@ impl Algorithm for HeartbeatRing {
     const PROFILE: Profile = Profile {
         name: "heartbeat-ring",
         layer: Layer::Detector,
-        summary: "everyone watches the one before it in a ring and tells the others what it sees",
+        summary: "every process monitors its predecessor in a ring and reports crashes to all others",
         source: "Larrea, Arévalo, Fernández, DISC 1999",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],

@@ -285,7 +285,7 @@ impl Algorithm for VcubeDiagnosis {
     const PROFILE: Profile = Profile {
         name: "vcube-diagnosis",
         layer: Layer::Detector,
-        summary: "everyone tests a few others and learns from them what they know",
+        summary: "every process tests a few others and learns of crashes from their answers",
         source: "Duarte, Bona, Ruoso, ScalA 2014",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],

@@ -179,7 +179,7 @@ impl Algorithm for AnnounceAll {
     const PROFILE: Profile = Profile {
         name: "announce-all",
         layer: Layer::Election,
-        summary: "everyone tells everyone, and all take the greatest: the yardstick",
+        summary: "every process announces its identifier to all, and all take the greatest: the baseline",
         source: "idea 0 of lecture notes on leader election",
         specimen: None,
         assumes: &[

@@ -51,7 +51,7 @@ impl Algorithm for BullyAll {
     const PROFILE: Profile = Profile {
         name: "bully-all",
         layer: Layer::Election,
-        summary: "ask everybody; if nobody greater answers in time, lead and tell everybody",
+        summary: "ask all processes; if no greater one answers in time, lead and notify all",
         source: "Garcia-Molina, IEEE Trans. Computers C-31(1), 1982; lecture notes after Tanenbaum",
         specimen: None,
         assumes: &[

@@ -171,7 +171,7 @@ impl Algorithm for ChangRoberts {
     const PROFILE: Profile = Profile {
         name: "chang-roberts",
         layer: Layer::Election,
-        summary: "identifiers go round a ring, the smaller are held up, and whose comes back has won",
+        summary: "identifiers travel round a ring, smaller ones are discarded, and a process that receives its own has won",
         source: "Chang, Roberts, CACM 22(5), 1979",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::NoCrash, Assumption::Honesty],

@@ -339,7 +339,7 @@ impl Algorithm for ListRing {
             Assumption::Honesty,
         ],
         guarantees: &[Property::E1, Property::E2],
-        cost: "2n messages for each that begins, 8n(n + 1) + 58n bytes",
+        cost: "2n messages for each starter, 8n(n + 1) + 58n bytes",
         never_quiescent: false,
     };
 

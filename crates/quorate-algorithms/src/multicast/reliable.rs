@@ -142,7 +142,7 @@ impl Algorithm for Reliable {
     const PROFILE: Profile = Profile {
         name: "reliable",
         layer: Layer::Multicast,
-        summary: "whoever receives a message first passes it on to all",
+        summary: "every process forwards a message to all when it first receives it",
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.4",
         specimen: None,
         assumes: &[Assumption::NoLoss, Assumption::CrashStop, Assumption::Honesty],

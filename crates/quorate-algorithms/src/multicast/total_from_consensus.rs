@@ -148,7 +148,7 @@ impl Algorithm for TotalFromConsensus {
     const PROFILE: Profile = Profile {
         name: "total-from-consensus",
         layer: Layer::Multicast,
-        summary: "a reliable multicast, and consensus after consensus on what is next",
+        summary: "a reliable multicast, and one consensus after another on the next messages to deliver",
         source: "Chandra, Toueg, JACM 43(2), 1996",
         specimen: None,
         assumes: &[

@@ -435,7 +435,7 @@ impl Algorithm for TotalIsis {
     const PROFILE: Profile = Profile {
         name: "total-isis",
         layer: Layer::Multicast,
-        summary: "everybody proposes a timestamp, the sender takes the latest",
+        summary: "every process proposes a timestamp, the sender takes the latest",
         source: "Birman, Joseph, ACM TOCS 5(1), 1987",
         specimen: None,
         assumes: &[

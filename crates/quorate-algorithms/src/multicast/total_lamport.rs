@@ -263,7 +263,7 @@ impl Algorithm for TotalLamport {
     const PROFILE: Profile = Profile {
         name: "total-lamport",
         layer: Layer::Multicast,
-        summary: "delivered in the order of stamps, once everybody has acknowledged",
+        summary: "messages are delivered in the order of stamps, once all processes have acknowledged",
         source: "Lamport, CACM 21(7), 1978",
         specimen: None,
         assumes: &[

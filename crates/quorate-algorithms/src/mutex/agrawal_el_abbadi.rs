@@ -266,7 +266,7 @@ impl Algorithm for AgrawalElAbbadi {
     const PROFILE: Profile = Profile {
         name: "agrawal-el-abbadi",
         layer: Layer::Mutex,
-        summary: "votes along a path of a tree, round failed processes",
+        summary: "votes along a path of a tree, around failed processes",
         source: "Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
         specimen: None,
         assumes: &[

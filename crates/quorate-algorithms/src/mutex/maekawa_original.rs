@@ -134,7 +134,7 @@ impl Algorithm for MaekawaOriginal {
         source: "Coulouris et al., Distributed Systems, section 15.2, after Maekawa, ACM TOCS 3(2), 1985",
         specimen: Some(Specimen {
             breaks: Property::ME2,
-            why: "votes are kept until their holder has left, so candidates can wait for each other in a circle",
+            why: "votes are kept until their holder has left, so candidates can wait for each other in a cycle",
         }),
         assumes: &[
             Assumption::NoLoss,

@@ -299,8 +299,8 @@ impl Algorithm for QuorumPublished {
         source: "Lopes' monograph on a quorum mutex over the VCube, Quadro 4.1",
         specimen: Some(Specimen {
             breaks: Property::ME2,
-            why: "a request that is neither the best nor worse than the holder's is told nothing and never yields; \
-                  and with crashes ME1 breaks too, for quorums of different views need not meet",
+            why: "a request that is neither the best nor worse than the holder's receives no answer and never yields; \
+                  with crashes ME1 breaks too, because quorums of different views need not intersect",
         }),
         assumes: &[
             Assumption::NoLoss,

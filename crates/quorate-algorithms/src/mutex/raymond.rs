@@ -139,7 +139,7 @@ impl Algorithm for Raymond {
     const PROFILE: Profile = Profile {
         name: "raymond",
         layer: Layer::Mutex,
-        summary: "the privilege moves along a tree, towards whoever asked",
+        summary: "the privilege moves along a tree, towards the requester",
         source: "Raymond, ACM TOCS 7(1), 1989",
         specimen: None,
         assumes: &[

@@ -26,7 +26,7 @@ impl PriorityRule for ByPriority {
         source: "course notes on coordination and consensus, 2023/24",
         specimen: Some(Specimen {
             breaks: Property::ME1,
-            why: "a waiting process agrees to whoever ranks higher, also to one that agreed to it before",
+            why: "a waiting process agrees to any process of higher priority, even to one that has agreed to its request before",
         }),
         assumes: &[
             Assumption::NoLoss,

@@ -181,7 +181,7 @@ impl Algorithm for Singhal {
     const PROFILE: Profile = Profile {
         name: "singhal",
         layer: Layer::Mutex,
-        summary: "ask only those who may want in",
+        summary: "ask only the processes that may want to enter",
         source: "Singhal, IEEE TPDS 3(1), 1992",
         specimen: None,
         assumes: &[

@@ -196,7 +196,7 @@ impl Algorithm for SuzukiKasami {
     const PROFILE: Profile = Profile {
         name: "suzuki-kasami",
         layer: Layer::Mutex,
-        summary: "tell everyone, and the token comes",
+        summary: "request the token from all others, and enter when it arrives",
         source: "Suzuki and Kasami, ACM TOCS 3(4), 1985",
         specimen: None,
         assumes: &[

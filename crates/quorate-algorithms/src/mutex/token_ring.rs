@@ -235,7 +235,7 @@ impl Algorithm for TokenRing {
     const PROFILE: Profile = Profile {
         name: "token-ring",
         layer: Layer::Mutex,
-        summary: "the token goes round, and whoever has it may enter",
+        summary: "the token travels round a ring, and its holder may enter",
         source: "Le Lann, IFIP 1977; Coulouris et al., Distributed Systems, section 15.2",
         specimen: None,
         assumes: &[

@@ -14,15 +14,12 @@ impl ServiceComparison {
             bars: rows.iter().map(|row| bar(row, figure)).collect(),
         };
         let panels = vec![
+            panel("Uncontended lock, median in microseconds: less is better", Figure::AloneHalf),
             panel(
-                "A lock that nobody else wants, at the median, microseconds: less is better",
-                Figure::AloneHalf,
-            ),
-            panel(
-                "16 clients, each with a lock of its own, locks a second: more is better",
+                "16 clients, each with its own lock, locks per second: more is better",
                 Figure::Apart,
             ),
-            panel("8 clients and one lock, hand-offs a second: more is better", Figure::HandOffs),
+            panel("8 clients and one lock, hand-offs per second: more is better", Figure::HandOffs),
         ];
         let described = panels.iter().map(|panel| {
             let bars = panel.bars.iter().map(|bar| format!("{}: {}", bar.label, bar.value_label));
@@ -37,7 +34,7 @@ impl ServiceComparison {
 fn bar(row: &ServiceRow<'_>, figure: Figure) -> Bar {
     let value = figure.of(row);
     let formatted = |value| if figure.less_is_better() { time(value) } else { number(value) };
-    let missing = if row.absent.is_some() { "not there" } else { "not measured" };
+    let missing = if row.absent.is_some() { "missing" } else { "not measured" };
     Bar {
         label: row.title(),
         highlighted: row.peer.is_none(),

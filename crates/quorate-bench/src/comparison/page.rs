@@ -8,35 +8,36 @@ use crate::task::Task;
 
 /// Guarantees of each service, which no measurement shows.
 const GUARANTEES: &str = "\
-| | who is next | token with a grant | may fail | after all have restarted | relies on |
+| | next holder | token with a grant | tolerates | after all have restarted | relies on |
 |---|---|---|---|---|---|
-| quorate | whoever asked first, by logical time | yes, greater than all before of that lock, in every grant | a minority of the nodes | locks are free after a lease, and tokens go on from where they were | clocks that run at about the right rate; with tokens that the resource checks, on nothing |
-| etcd | whoever asked first, by revision | not in the answer; the key's creation revision can be read afterwards | a minority of the nodes | on disk: locks and leases are as they were | the rate of the leader's clock; 3.4 tells a waiter whose lease is over that it has the lock |
-| ZooKeeper (Curator's recipe) | whoever asked first, by number | not in the recipe; the node's creation transaction can be read afterwards | a minority of the nodes | on disk: locks and sessions are as they were | the rate of the leader's clock |
-| Redis, one instance | whoever happens to try when it is free | no | nothing: without it there is no lock | with `fsync always`: as it was; in memory: free, while the holder believes that it has it | a clock that does not jump |
-| Redlock, five instances | whoever happens to try when it is free | no | two of the five instances | with `fsync always`: as it was; in memory: free, while the holder believes that it has it | five clocks that neither jump nor differ in rate |
+| quorate | the earliest request, by logical time | yes, in every grant, greater than every earlier token of that lock | the failure of a minority of the nodes | locks are free after a lease, and tokens continue to increase | clocks that run at about the right rate; with tokens that the resource checks, on nothing |
+| etcd | the earliest request, by revision | not in the answer; the key's creation revision can be read afterwards | the failure of a minority of the nodes | on disk: locks and leases are kept | the rate of the leader's clock; 3.4 tells a waiter whose lease has expired that it holds the lock |
+| ZooKeeper (Curator's recipe) | the earliest request, by sequence number | not in the recipe; the node's creation transaction can be read afterwards | the failure of a minority of the nodes | on disk: locks and sessions are kept | the rate of the leader's clock |
+| Redis, one instance | any client that tries while the lock is free | no | no failure: without the instance there is no lock | with `fsync always`: kept; in memory: free, while the holder still relies on it | a clock that does not jump |
+| Redlock, five instances | any client that tries while the lock is free | no | the failure of two of the five instances | with `fsync always`: kept; in memory: free, while the holder still relies on it | five clocks that neither jump nor differ in rate |
 ";
 
 /// Settings of the services and their consequences.
 const CAVEATS: &str = "\
 - **Durability differs.** etcd, ZooKeeper and Redis with `fsync always` write every change to the disk before they answer. In
-  memory their folders are in `/dev/shm`: what must be written is written, but to memory. quorate writes no grant to the disk:
-  a vote is a lease that a node without memory waits out, and numbers for tokens are reserved on the disk in blocks, ahead of
-  their use. It gives up what a log would give: after all nodes have restarted nobody has a lock.
-- All servers and all clients share this machine, on loopback. On a network the round trips between machines come on top, and a
-  service with fewer of them gains.
-- quorate is measured with mutual TLS between its nodes and in plain text; the others talk in plain text. Clients talk in plain
-  text to all of them.
-- Clients are small ones of our own in Rust, a connection each, all on one thread: etcd's lock service over gRPC with a lease that
-  is kept alive, ZooKeeper's recipe (an ephemeral sequential node, watching the one before), Redis' `SET NX PX` freed by a script
-  that compares, Redlock as published, asking all five at once. Libraries that do more take longer.
-- Redis has no queue: who waits tries again after a random 0.2 to 2 ms, renewing what it holds every third of its time. With the
-  usual 100 to 300 ms there are some twenty hand-offs a second, whatever the server does.
-- A *hand-off* counts only if another client has the lock next. A lock without a queue mostly goes to the client that had it.
-- etcd as delivered, apart from folders and addresses: a lease is two seconds at least, so a killed holder is missed for longer.
-  ZooKeeper has a tick of 500 ms instead of two seconds, which allows sessions of one second; it has worked for a while before
-  anything was counted, since Java is slow at first.
-- A killed holder had said that one second without a word is its end, and was last heard of up to a third of that before.
+  memory, their folders are in `/dev/shm`: the same data is written, but to memory. quorate writes no grant to the disk: a vote
+  is a lease, and a node without memory waits until it has expired. Numbers for tokens are reserved on the disk in blocks, before
+  they are used. A log would preserve more: after all nodes have restarted, no client holds a lock.
+- All servers and all clients share this machine, on loopback. A network adds the round trips between machines, and a service
+  with fewer round trips has an advantage there.
+- quorate is measured with mutual TLS between its nodes and in plain text; the other services use plain text. The clients of all
+  services use plain text.
+- All clients are small Rust clients of this program, with one connection each, all on one thread: etcd's lock service over gRPC
+  with a lease that is kept alive, ZooKeeper's recipe (an ephemeral sequential node that watches its predecessor), Redis'
+  `SET NX PX` with a script that compares before it deletes, and Redlock as published, with requests to all five instances at
+  once. Libraries that do more take longer.
+- Redis has no queue: a waiting client retries after a random 0.2 to 2 ms, and a holder renews its lock after each third of its
+  time-to-live. With the usual 100 to 300 ms there are about twenty hand-offs per second, whatever the server does.
+- A *hand-off* counts only if another client holds the lock next. A lock without a queue mostly goes to the client that held it.
+- etcd runs with its default settings, except for folders and addresses. Its minimum lease is two seconds, so the crash of a
+  holder is detected later. ZooKeeper has a tick of 500 ms instead of two seconds, which allows sessions of one second. It is warmed up
+  for longer before the measurement, since Java is slow at first.
+- A killed holder had a time-to-live of one second, and had last renewed it up to a third of a second before.
 ";
 
 impl ServiceComparison {
@@ -45,9 +46,9 @@ impl ServiceComparison {
         let Some((wire, _)) = self.ours.first() else { return String::new() };
         let (ours, machine) = (setting(self.nodes, *wire), &self.machine);
         let mut page = format!(
-            "## Locks\n\n{} cores ({}), shared by servers and clients. A message of 64 bytes and its answer take {:.1} us at the \
-             median between threads on two cores, which is what a round trip is below, and {:.1} us on one core, in the same \
-             run.\n\n",
+            "## Locks\n\n{} cores ({}), shared by servers and clients. In the same run, the median time of a message of 64 bytes and \
+             its answer was {:.1} us between threads on two cores and {:.1} us on one core. The former is called a round trip \
+             below.\n\n",
             machine.cores,
             machine.processor,
             self.raw(),
@@ -58,16 +59,16 @@ impl ServiceComparison {
         }
         page += &self.figures().markdown(2);
         page += &format!(
-            "\n*alone*: one client and a lock that nobody else wants, from asking to having it. *apart*: {} clients, each with a \
-             lock of its own, taken and freed. *together*: {} clients and one lock. *waiters*: all of them wait for one lock, \
-             until each has had it once. *holder killed*: until the next one has the lock.\n",
+            "\n*alone*: one client and an uncontended lock, from the request to the grant. *apart*: {} clients, each with its own \
+             lock, acquired and released. *together*: {} clients and one lock. *waiters*: all of them wait for one lock, until \
+             each has held it once. *holder killed*: until the next client holds the lock.\n",
             self.config.apart, self.config.together
         );
         for error in self.problems() {
             page += &format!("\n{error}.\n");
         }
         if let Some(chart) = chart {
-            page += &format!("\n![the same as bars]({chart})\n");
+            page += &format!("\n![bar charts of the same results]({chart})\n");
         }
         page += &format!(
             "\n### How many times as good\n\nquorate with {ours}, compared with each:\n\n"
@@ -76,9 +77,9 @@ impl ServiceComparison {
         page += &format!("\n### Goals\n\n{}", self.goals_table().markdown(2));
         page += &self.missed();
         page += &format!(
-            "\n### What the time goes into\n\nProcessor time for each lock taken and freed, how much of the servers' was spent \
-             in the kernel, and messages between nodes where they are counted. What is left of the time is waiting: for the network, for the disk, for a turn on one of the {} \
-             cores.\n\n{}",
+            "\n### How the time is spent\n\nProcessor time for each lock that is acquired and released, the share of the servers' \
+             time in the kernel, and messages between nodes where they are counted. The rest of the time is waiting: for the \
+             network, for the disk, or for one of the {} cores.\n\n{}",
             machine.cores,
             self.costs().markdown(2)
         );
@@ -101,7 +102,7 @@ impl ServiceComparison {
         if lines.is_empty() {
             return "\nEvery goal that could be measured is met.\n".to_owned();
         }
-        format!("\nMissed, and where the time is:\n\n{}", lines.concat())
+        format!("\nMissed goals, and how the time is spent:\n\n{}", lines.concat())
     }
 
     /// Explains where the time of one of our results is spent.
@@ -114,10 +115,10 @@ impl ServiceComparison {
             |done: &Measurement| format!("{:.0} % of that in the kernel", done.kernel_percent());
         let explain = |done: &Measurement| match done.work {
             "alone" => format!(
-                "Of the {} two round trips take {}, one after the other, from the client to its node and from there to a \
-                 voter; the rest is for three processes to wake up in turn and do their work. For the lock and for freeing it \
-                 the nodes use {} of processor time, {}. On a network quorate has these two round trips as well, or one if the \
-                 client is beside its node.",
+                "Of the {}, two consecutive round trips take {}: from the client to its node, and from there to a voter. In the \
+                 rest of the time three processes wake up in turn and do their work. To acquire and release the lock, the nodes \
+                 use {} of processor time, {}. On a network quorate has these two round trips as well, or one if the client runs \
+                 on the machine of its node.",
                 time(done.latency.percentile(50.0)),
                 time(2.0 * self.raw()),
                 time(done.processor_us),
@@ -147,7 +148,7 @@ impl ServiceComparison {
         match versions.is_empty() {
             true => String::new(),
             false => format!(
-                "- Versions, in the servers' own words: {}. Each task lasts {} s.\n",
+                "- Versions, as reported by the servers: {}. Each task lasts {} s.\n",
                 versions.join("; "),
                 number(self.config.time.as_secs_f64())
             ),

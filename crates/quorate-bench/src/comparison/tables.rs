@@ -173,7 +173,7 @@ impl super::Machine {
         let mut notes = Vec::new();
         if self.disk_is_memory {
             notes.push(
-                "temporary folders are in memory here, so that nothing was on a disk; TMPDIR chooses another place"
+                "temporary folders are in memory here, so nothing was on a disk; set TMPDIR to a folder on a disk"
                     .to_owned(),
             );
         }
@@ -185,7 +185,7 @@ impl super::Machine {
         }
         if let Some(busy) = self.busy.filter(|busy| *busy > 0.1) {
             notes.push(format!(
-                "others used {:.0} % of this machine before it began; measure again when it does nothing else",
+                "other processes used {:.0} % of this machine before the run; measure again on an idle machine",
                 100.0 * busy
             ));
         }

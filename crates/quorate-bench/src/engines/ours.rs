@@ -20,7 +20,7 @@ pub(super) fn rate(work: EngineWorkload, time: Duration) -> f64 {
     let (mut seconds, least) = (0.0, time.as_secs_f64());
     while amounts == 0 || start.elapsed().as_secs_f64() < least {
         let (amount, took) = run(work);
-        assert_eq!(amount, work.amount(), "{}: other work", work.title());
+        assert_eq!(amount, work.amount(), "{}: different amount of work", work.title());
         amounts += amount;
         seconds += took;
     }
@@ -54,10 +54,11 @@ fn run(work: EngineWorkload) -> (u64, f64) {
 pub(super) fn states(work: EngineWorkload) -> u64 {
     let EngineWorkload::Lamport { clock_most } = work else { return 0 };
     let model = LamportMutex { clock_most };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread more");
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
     let bounds = Bounds { memory: u64::MAX, depth: u32::MAX };
     let explored = pool.install(|| explore(&model, bounds, |_| ControlFlow::Continue(())));
-    assert!(matches!(explored.end, End::Exhausted), "nothing stops it before the end");
+    assert!(matches!(explored.end, End::Exhausted), "no limit stops the exploration");
     explored.progress.states
 }
 

@@ -84,10 +84,13 @@ impl Program {
             printed.split_whitespace().map(|word| word.parse().ok()).collect();
         let Some([amount, second, third]) = figures.as_deref().and_then(|all| all.first_chunk())
         else {
-            return Err(BenchError(format!("it printed `{}`", printed.trim())));
+            return Err(BenchError(format!("unexpected output: `{}`", printed.trim())));
         };
         if *amount != work.amount() as f64 {
-            return Err(BenchError(format!("{}: it did other work: {amount}", work.title())));
+            return Err(BenchError(format!(
+                "{}: different amount of work: {amount}",
+                work.title()
+            )));
         }
         Ok(match self.engine {
             Engine::Stateright => {
@@ -141,5 +144,5 @@ async fn output(command: &mut Command, limit: Duration) -> Result<String, BenchE
     // For cargo the first line that starts with `error` is the cause, for Python it is the last line.
     let error = stderr.lines().find(|line| line.starts_with("error"));
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-    Err(BenchError(error.or(last).unwrap_or("it failed without a word").to_owned()))
+    Err(BenchError(error.or(last).unwrap_or("it failed without an error message").to_owned()))
 }

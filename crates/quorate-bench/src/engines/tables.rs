@@ -8,19 +8,21 @@ use crate::text_table::TextTable;
 
 /// Conditions of the measurement.
 const CAVEATS: &str = "\
-- One thread each. Nobody watches: no monitors, no accounts, no trace, since the others have none.
-- Ring: 32 processes, 128 tokens in flight, uniform delays. Ricart-Agrawala: everybody asks once at the start, uniform delays.
-  Every program counts its deliveries, and the numbers have to agree.
-- madsim runs real futures over a network of its own, an endpoint for each process; SimPy has a timeout with a callback for each
-  message, the quickest way it has. quorate has state machines and a timing wheel: it does less for each message, and that is the
-  point.
-- The model for stateright is the very same file that our checker explores (`crates/quorate-bench/peers/stateright/lamport.rs`).
-  stateright keeps a fingerprint of 64 bits for each state, quorate one of 100 and the steps between states, for starvation.
+- One thread each. No monitors, no accounting and no trace are active, since the other programs have none.
+- Ring: 32 processes, 128 tokens in flight, uniform delays. Ricart-Agrawala: each process requests once at the start, uniform
+  delays. Every program counts its deliveries, and the counts have to agree.
+- madsim runs real futures over its own simulated network, with an endpoint for each process. SimPy has a timeout with a callback
+  for each message, which is its fastest method. quorate has state machines and a timing wheel: it does less work for each
+  message, by design.
+- The model for stateright is the same file that our checker explores (`crates/quorate-bench/peers/stateright/lamport.rs`).
+  stateright keeps a fingerprint of 64 bits for each state; quorate keeps one of 100 bits, and the steps between states to check
+  for starvation.
 ";
 
 impl EngineComparison {
     fn table(&self) -> TextTable {
-        let mut table = TextTable::new(&["work", "other", "other", "quorate", "quorate is"]);
+        let mut table =
+            TextTable::new(&["work", "other system", "other system", "quorate", "ratio"]);
         for result in &self.results {
             let other =
                 format!("{} {} {}", result.engine.name(), result.engine.version(), result.mode);

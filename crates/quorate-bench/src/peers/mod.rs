@@ -180,7 +180,7 @@ async fn ready<T, F: Future<Output = Result<T, BenchError>>>(
 ) -> Result<(), Absent> {
     let attempt_with_timeout = async || {
         let reply = tokio::time::timeout(ATTEMPT_TIMEOUT, attempt()).await;
-        reply.unwrap_or_else(|_| Err(BenchError::new("it does not answer")))
+        reply.unwrap_or_else(|_| Err(BenchError::new("the server does not answer")))
     };
     match loopback::until(START_TIMEOUT, || processes.is_alive(number), attempt_with_timeout).await
     {

@@ -58,7 +58,7 @@ impl RespConnection {
             return Err(BenchError::new("Redis has closed the connection"));
         }
         let (kind, rest) = (self.line.chars().next(), self.line.get(1..).unwrap_or("").trim_end());
-        let number = || rest.parse().map_err(|_| BenchError(format!("`{rest}` is no number")));
+        let number = || rest.parse().map_err(|_| BenchError(format!("`{rest}` is not a number")));
         match kind {
             Some('+') => Ok(RespReply::Text(rest.to_owned())),
             Some('-') => Err(BenchError(format!("Redis says: {rest}"))),
@@ -67,9 +67,9 @@ impl RespConnection {
             Some('$') => match number()? {
                 -1 => Ok(RespReply::Nil),
                 length @ 0..=TEXT_MOST => self.text(length as usize).await,
-                length => Err(BenchError(format!("a text of {length} bytes"))),
+                length => Err(BenchError(format!("an invalid string length: {length}"))),
             },
-            _ => Err(BenchError(format!("`{}` is no answer of Redis", self.line.trim_end()))),
+            _ => Err(BenchError(format!("`{}` is not a reply of Redis", self.line.trim_end()))),
         }
     }
 
@@ -119,9 +119,9 @@ mod tests {
     async fn nonsense_is_trouble_and_no_panic() {
         for (bytes, text) in [
             ("", "Redis has closed the connection"),
-            ("\r\n", "`` is no answer of Redis"),
-            ("$99999999999\r\n", "a text of 99999999999 bytes"),
-            (":x\r\n", "`x` is no number"),
+            ("\r\n", "`` is not a reply of Redis"),
+            ("$99999999999\r\n", "an invalid string length: 99999999999"),
+            (":x\r\n", "`x` is not a number"),
         ] {
             assert_eq!(replies(bytes, 1).await, [Err(text.to_owned())]);
         }

@@ -35,12 +35,12 @@ impl<T> Interner<T> {
     pub(super) fn get(&self, number: u32) -> &T {
         let (chunk, index) = location_of(number);
         let value = self.chunks[chunk].get().and_then(|chunk| chunk[index].get());
-        value.expect("numbers are given to what is on the shelf")
+        value.expect("a number is given only to a stored value")
     }
 
     /// Returns the number of the value with this fingerprint. The value is made and stored if it is new.
     pub(super) fn intern(&self, print: Fingerprint, make: impl FnOnce() -> T) -> u32 {
-        let mut numbers = self.numbers.lock().expect("no thread stops on the way");
+        let mut numbers = self.numbers.lock().expect("no thread panics while it holds the lock");
         if let Some(number) = numbers.known.get(&print) {
             return *number;
         }
@@ -51,7 +51,10 @@ impl<T> Interner<T> {
 
     /// Stores a value that is looked up only by its number.
     pub(super) fn push(&self, value: T) -> u32 {
-        self.insert(&mut self.numbers.lock().expect("no thread stops on the way"), value)
+        self.insert(
+            &mut self.numbers.lock().expect("no thread panics while it holds the lock"),
+            value,
+        )
     }
 
     fn insert(&self, numbers: &mut Numbers, value: T) -> u32 {

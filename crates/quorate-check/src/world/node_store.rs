@@ -249,7 +249,7 @@ where
 
     fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition {
         let node = self.nodes.get(node);
-        let mut process = node.process.clone().expect("who is down is told nothing");
+        let mut process = node.process.clone().expect("a crashed process receives no input");
         let mut user = node.user.clone();
         let mut pending = node.pending.clone();
         let mut out = Effects::new(self.now());
@@ -281,7 +281,7 @@ where
             }
             Input::Command => {
                 let (command, _) =
-                    self.users.next_command(&user).expect("a user asks what it wishes");
+                    self.users.next_command(&user).expect("an enabled user has a next command");
                 self.users.on_command(&mut user, &command);
                 // A refusal would be a bug in the users, which issue only valid commands.
                 let _ = process.on_command(command, &mut out);

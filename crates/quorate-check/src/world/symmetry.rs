@@ -45,7 +45,9 @@ impl World<'_> {
     ) -> Fingerprint {
         let renamed = renamings.iter().map(|renaming| {
             let renamed = self.renamed(state, renaming);
-            renamed.expect("what could be renamed at first can be later").fingerprint(self.fifo)
+            renamed
+                .expect("a process that could be renamed at the start can be renamed later")
+                .fingerprint(self.fifo)
         });
         renamed.fold(state.fingerprint(self.fifo), Fingerprint::min)
     }

@@ -13,14 +13,14 @@ pub(super) struct Memo(RwLock<Vec<(u64, u32)>>);
 
 impl Memo {
     pub(super) fn recall(&self, key: u64) -> Option<u32> {
-        let memo = self.0.read().expect("no thread stops on the way");
+        let memo = self.0.read().expect("no thread panics while it holds the lock");
         let index = memo.binary_search_by_key(&key, |(key, _)| *key).ok()?;
         Some(memo[index].1)
     }
 
     /// Stores an answer. If another thread was faster, returns the answer of that thread.
     pub(super) fn remember(&self, key: u64, answer: impl FnOnce() -> u32) -> u32 {
-        let mut memo = self.0.write().expect("no thread stops on the way");
+        let mut memo = self.0.write().expect("no thread panics while it holds the lock");
         match memo.binary_search_by_key(&key, |(key, _)| *key) {
             Ok(index) => memo[index].1,
             Err(index) => {

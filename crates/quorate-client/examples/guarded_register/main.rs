@@ -36,7 +36,7 @@ async fn main() -> Result<(), Error> {
 
 async fn increment(endpoint: String, resource: Resource, careless: bool) -> Result<(), Error> {
     let register = || resource.lock().unwrap_or_else(PoisonError::into_inner);
-    let client_name = if careless { "the careless one" } else { "a careful one" };
+    let client_name = if careless { "the careless client" } else { "a careful client" };
     let ttl = Duration::from_secs(1);
     let client = Client::new([endpoint]);
     let session = client.session(SessionOptions { ttl, ..SessionOptions::default() }).await?;
@@ -52,7 +52,9 @@ async fn increment(endpoint: String, resource: Resource, careless: bool) -> Resu
     match register().write(token, value + 1) {
         Ok(()) => println!("{client_name} writes {}", value + 1),
         Err(Stale { greatest }) => {
-            println!("{client_name} is refused: token {token} is stale, {greatest} has been here");
+            println!(
+                "{client_name} is refused: token {token} is stale, the counter has seen {greatest}"
+            );
         }
     }
     if guard.is_held() { guard.release().await } else { Ok(()) }

@@ -54,7 +54,7 @@ pub(super) enum AttachError {
     Handshake(#[from] handshake::ClientHandshakeError),
     #[error(transparent)]
     Failed(#[from] Failure),
-    #[error("another node answered than was expected")]
+    #[error("the address belongs to another node")]
     OtherNode,
 }
 

@@ -98,7 +98,8 @@ impl DialParameters {
         pause: Duration,
     ) -> Result<Connection, AttachError> {
         tokio::time::sleep(pause).await;
-        let unknown = || io::Error::new(io::ErrorKind::NotFound, "its address is unknown");
+        let unknown =
+            || io::Error::new(io::ErrorKind::NotFound, "the address of the node is unknown");
         let address = self.addresses.address_of(self.voter, attempt).ok_or_else(unknown)?;
         let candidate = Some(self.candidate);
         let connection = attach(&self.dialler, &address, &self.identity, candidate).await?;

@@ -58,7 +58,10 @@ impl Lease {
             let once = member.request(stream::iter([LeaseKeepAliveRequest { id: self.id }]));
             let answers = LeaseClient::new(member.channel.clone()).lease_keep_alive(once).await?;
             let answer = answers.into_inner().message().await?;
-            Ok((since, answer.ok_or_else(|| Status::unavailable("it says nothing"))?.ttl))
+            Ok((
+                since,
+                answer.ok_or_else(|| Status::unavailable("no answer to the keep-alive"))?.ttl,
+            ))
         });
         let (since, ttl) = response.await?;
         // This is how etcd reports an expired lease.

@@ -75,9 +75,9 @@ impl Members {
         let unusable = |message: &str| Err(Error::Credentials(message.to_owned()));
         match (kind == BackendKind::EtcdTls, credentials.authority.is_some()) {
             (true, false) => {
-                return unusable("etcds:// needs that of the authority, and there is none");
+                return unusable("etcds:// needs the certificate of an authority");
             }
-            (false, true) => return unusable("etcd:// is plain text; etcds:// speaks TLS"),
+            (false, true) => return unusable("etcd:// is plain text; use etcds:// for TLS"),
             _ => {}
         }
         let login = credentials.token.as_deref().map(Login::new).transpose()?;
@@ -125,7 +125,7 @@ impl Members {
             let status = match tokio::time::timeout(attempt, attempted).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => status,
-                Err(_) => Status::unavailable("it says nothing"),
+                Err(_) => Status::unavailable("no answer in time"),
             };
             if !self.should_retry(&status) {
                 return Err(refusal(&member.endpoint, &status));
@@ -190,10 +190,10 @@ fn refusal(endpoint: &str, status: &Status) -> Error {
         Code::InvalidArgument if message.contains("user") => Failure::NotAllowed(message).into(),
         Code::ResourceExhausted => Failure::TooMuch(message).into(),
         Code::FailedPrecondition if message.contains("authentication is not enabled") => {
-            Error::Unsupported(format!("{endpoint} knows no users: {message}"))
+            Error::Unsupported(format!("{endpoint} does not authenticate users: {message}"))
         }
         Code::Unimplemented => Error::Unsupported(format!(
-            "{endpoint} does not have keys and values as etcd 3 has; quorate itself is quorate://{endpoint}"
+            "{endpoint} does not implement the key-value API of etcd 3; for a quorate node use quorate://{endpoint}"
         )),
         _ => Error::Unsupported(format!("{endpoint}: {message}")),
     }
@@ -224,7 +224,7 @@ impl Member {
 
 impl Login {
     fn new(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Unsupported("etcd knows its clients by USER:PASSWORD".to_owned());
+        let wrong = || Error::Unsupported("etcd authenticates clients by USER:PASSWORD".to_owned());
         let (user, password) = text.split_once(':').ok_or_else(wrong)?;
         let (user, password) = (user.to_owned(), password.to_owned());
         Ok(Self { user, password, token: Mutex::default() })

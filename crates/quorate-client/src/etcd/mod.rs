@@ -124,11 +124,11 @@ async fn answer(
         }
         Call::ForceRelease { name, .. } => queries::force_release(members, &name, timeout).await,
         Call::Status => Err(queries::unsupported(
-            "etcd tells how it is in its own way: `etcdctl endpoint status --cluster`, `etcdctl member list`",
+            "the status of etcd is not available here: use `etcdctl endpoint status --cluster` or `etcdctl member list`",
         )),
         Call::Watch { .. } => Err(queries::unsupported(
-            "changes in etcd are not watched from here: list again, or `etcdctl watch --prefix NAME/`",
+            "watching etcd is not supported: list again, or use `etcdctl watch --prefix NAME/`",
         )),
-        _ => Err(queries::unsupported("etcd cannot tell this")),
+        _ => Err(queries::unsupported("this call is not supported with etcd")),
     }
 }

@@ -70,7 +70,7 @@ async fn all_keys(
         let last = page.kvs.last().map(|kv| kv.key.clone());
         all.extend(page.kvs);
         if all.len() > MAX_KEYS {
-            let most = format!("more than {MAX_KEYS} keys begin so; say more of the name");
+            let most = format!("more than {MAX_KEYS} keys have this prefix; use a longer prefix");
             return Err(Failure::TooMuch(most).into());
         }
         let Some(mut last) = last.filter(|_| page.more) else {
@@ -155,7 +155,9 @@ pub(super) async fn force_release(
         0 => format!("etcdctl del {}", String::from_utf8_lossy(&holder.key)),
         lease => format!("etcdctl lease revoke {lease:x}"),
     };
-    Err(unsupported(&format!("etcd writes no reason down; `{command}` takes {name} away without")))
+    Err(unsupported(&format!(
+        "etcd does not record the reason; `{command}` releases {name} by force without one"
+    )))
 }
 
 pub(super) fn unsupported(message: &str) -> Error {

@@ -56,7 +56,7 @@ pub(crate) fn router(lab: Arc<LabState>) -> Router {
 }
 
 async fn unknown_path() -> ApiError {
-    ApiError::not_found("the lab does not know how to do that")
+    ApiError::not_found("the lab has no such path")
 }
 
 /// Rejections of malformed request bodies.
@@ -64,7 +64,7 @@ impl From<JsonRejection> for ApiError {
     fn from(rejection: JsonRejection) -> Self {
         match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(format!(
-                "the request is larger than the {BODY_MOST} bytes that are read"
+                "the request is larger than the limit of {BODY_MOST} bytes"
             )),
             status => Self::new(status, rejection.body_text()),
         }

@@ -76,7 +76,7 @@ pub(super) async fn upload_trace(
     text: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let text =
-        text.map_err(|_| ApiError::too_large("the trace is longer than what is read here"))?;
+        text.map_err(|_| ApiError::too_large("the trace is larger than the limit of the lab"))?;
     let (name, run) = lab.runs.import_trace(text).await?;
     let response = RunResponse {
         trace: Some(name),

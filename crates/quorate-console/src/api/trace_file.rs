@@ -36,7 +36,7 @@ pub(super) async fn download(
     let first = incoming.recv().await;
     if first.is_none() {
         run.await
-            .map_err(|_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke"))??;
+            .map_err(|_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "the run panicked"))??;
     }
     let sent = stream::unfold((first, incoming), |(first, mut incoming)| async {
         let chunk = match first {

@@ -27,7 +27,7 @@ fn a_name_that_is_not_its_own_gets_no_answer() {
     for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1:1", ""] {
         let response = lab.request("GET", "/api/algorithms", &[&format!("Host: {host}")], b"");
         assert_eq!(response.status, 403, "{host}");
-        assert!(response.error().contains("not called by that name"), "{}", response.text());
+        assert!(response.error().contains("does not accept that host name"), "{}", response.text());
     }
     let response = lab.request("GET", "/", &[&format!("Host: localhost:{port}")], b"");
     assert_eq!(response.status, 200);
@@ -163,7 +163,7 @@ fn a_run_that_panics_is_an_answer() {
         let response = lab.post("/api/run", &unlucky);
         assert_eq!(
             (response.status, response.error().as_str()),
-            (500, "the run broke; the server is well")
+            (500, "the run panicked; the server continues")
         );
     }
     assert_eq!(lab.post("/api/run", &five()).status, 200);

@@ -109,7 +109,7 @@ pub(crate) mod tests {
             let views = quorums_by_view(&system);
             assert!(views.iter().all(|quorums| disjoint_pair(quorums).is_none()), "{name}");
             let first = system.quorum(ProcessId::new(inside), &ProcessSet::new());
-            assert_eq!(&first.expect("nobody has failed") - &failed, left, "{name}");
+            assert_eq!(&first.expect("no process has failed") - &failed, left, "{name}");
             assert_eq!(system.quorum(ProcessId::new(entering), &failed), Some(quorum.clone()));
             assert!(left.is_disjoint(&quorum), "{name}");
         }

@@ -33,20 +33,20 @@ impl CampaignShard {
     /// Checks that the report can result from the request. A file may contain anything.
     pub(crate) fn check(&self, shard: Shard) -> Result<(), String> {
         let Self { request, report } = self;
-        request.generator().map_err(|error| format!("makes no sense: {error}"))?;
+        request.generator().map_err(|error| format!("is inconsistent: {error}"))?;
         let seeds = request.seeds(shard);
         let run = seeds.start.checked_add(report.runs).filter(|end| *end <= seeds.end);
         let Some(end) = run.filter(|_| report.seed == seeds.start) else {
-            return Err("makes no sense: its seeds are not those of its part".to_owned());
+            return Err("is inconsistent: its seeds are not those of its part".to_owned());
         };
         let seeds = report.violations.iter().map(|violation| violation.seed);
         if !seeds.clone().is_sorted()
             || !seeds.clone().all(|seed| (report.seed..end).contains(&seed))
         {
-            return Err("makes no sense: it has violations of seeds that were not run".to_owned());
+            return Err("is inconsistent: it has violations of seeds that were not run".to_owned());
         }
         if report.algorithm != request.algorithm || report.quorums != request.quorums {
-            return Err("makes no sense: it is about another algorithm".to_owned());
+            return Err("is inconsistent: it is about another algorithm".to_owned());
         }
         Ok(())
     }

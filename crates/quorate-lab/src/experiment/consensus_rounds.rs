@@ -218,9 +218,9 @@ fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
             short.len()
         ),
         format!(
-            "{seeds} runs of each kind. In a chain, one process crashes in each round having told the least value only \
-             to the one who crashes in the next; drawn, it has told nobody, one or two, as the seed has it, \
-             and one of them is next. The schedules are the same with a round more and a round less."
+            "{seeds} runs of each kind. In a chain, one process crashes in each round after it has sent the least \
+             value only to the process that crashes in the next round; drawn, it has sent it to none, one or two, as \
+             the seed draws, and one of them is next. The schedules are the same for both numbers of rounds."
         ),
         format!(
             "Messages without crashes are as the formulas rounds n (n - 1) say in {met} of {} cells.",

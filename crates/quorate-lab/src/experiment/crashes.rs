@@ -19,10 +19,11 @@ pub(super) enum Failures {
 const PER_REQUEST: Span = Span::from_millis(1);
 
 /// Note for the reader about the crashes.
-pub(super) const WINDOW: &str = "Who crashes and when is drawn for each load, number of failures, number of processes \
-    and seed, and is the same for every quorum system and algorithm. Times are uniform over the first third of a run \
-    without failures, which lasts three message delays for each request: with one requester, while its REQUESTs are \
-    under way, for a crash that becomes known later changes no quorum. The one requester does not crash.";
+pub(super) const WINDOW: &str = "The processes that crash and the times are drawn for each load, number of failures, \
+    number of processes and seed, and are the same for every quorum system and algorithm. Times are uniform over the \
+    first third of a run without failures, which lasts three message delays for each request: with one requester, \
+    while its REQUESTs are under way, because a crash that becomes known later changes no quorum. The one requester \
+    does not crash.";
 
 impl Failures {
     pub(super) const SOME: [Self; 3] = [Self::One, Self::Two, Self::Half];

@@ -172,7 +172,7 @@ impl Experiment {
             (None, None) => up_to,
             (None, Some(_)) => {
                 let problem = format!(
-                    "{} goes equally far with every algorithm; leave --ours-up-to out",
+                    "{} has the same sizes for every algorithm; leave --ours-up-to out",
                     self.name
                 );
                 return Err(CannotRun::Option(problem));

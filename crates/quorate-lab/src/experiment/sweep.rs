@@ -130,7 +130,7 @@ fn gathered<Answer: DeserializeOwned>(
     let of_sweep: Vec<&[Value]> =
         parts.iter().map(|part| part.get(sweep).map_or(&[][..], Vec::as_slice)).collect();
     if of_sweep.iter().map(|part| part.len()).sum::<usize>() != cells {
-        return Err(unreadable(&"they are not of as many runs as it has"));
+        return Err(unreadable(&"they have another number of runs"));
     }
     let answer = |cell: usize| {
         let value = of_sweep[cell % parts.len()].get(cell / parts.len());
@@ -141,5 +141,5 @@ fn gathered<Answer: DeserializeOwned>(
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> CannotRun {
-    CannotRun::Option(format!("these are no parts of this experiment: {why}"))
+    CannotRun::Option(format!("these are not parts of this experiment: {why}"))
 }

@@ -188,8 +188,8 @@ fn block(generator: &str, rows: &[Row]) -> Block {
 fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     vec![
         finding(rows),
-        "A CANCEL that is not sent is a RELEASE later. What comes on top are REPLYs of votes that nobody needs any more; \
-         what is saved are REQUESTs to voters that come back into the quorum, and the answers to them."
+        "A CANCEL that is not sent becomes a RELEASE later. The additional messages are REPLYs with votes that are \
+         no longer needed; the saved ones are REQUESTs to voters that return to the quorum, and the answers to them."
             .to_owned(),
         format!(
             "{seeds} schedules for each cell, the same with and without CANCEL; the differences are taken schedule by \
@@ -222,9 +222,10 @@ fn finding(rows: &[Row]) -> String {
     let incomplete: usize =
         rows.iter().map(|row| row.with.incomplete + row.without.incomplete).sum();
     format!(
-        "Without CANCEL an entry takes fewer messages in {} of {} cells, more in {}, and in the others no difference can \
-         be told. With n/2 failures that is {} if everyone requests, and {} with one requester. Passing the section on \
-         takes longer in {} of the cells in which everyone requests. {incomplete} runs were incomplete.",
+        "Without CANCEL an entry takes fewer messages in {} of {} cells, more in {}, and in the others there is no \
+         significant difference. With n/2 failures that is {} if everyone requests, and {} with one requester. \
+         Passing the section on takes longer in {} of the cells in which everyone requests. {incomplete} runs were \
+         incomplete.",
         count("fewer"),
         rows.len(),
         count("more"),

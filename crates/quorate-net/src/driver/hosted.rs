@@ -27,7 +27,7 @@ pub enum CommandError {
     #[error("{0}")]
     Misuse(String),
     /// The process is no longer running.
-    #[error("the process does not run any longer")]
+    #[error("the process has stopped")]
     Stopped,
 }
 
@@ -145,9 +145,13 @@ impl<P: Process<Message: Serialize + DeserializeOwned>> Hosted<P> {
                     self.outputs.more.notify_one();
                 }
                 Effect::AwaitRound => {
-                    tracing::warn!("a process that works in rounds has nobody here to end them");
+                    tracing::warn!(
+                        "a round-based process is not supported here: its rounds never end"
+                    );
                 }
-                Effect::Believed(belief) => tracing::debug!(?belief, "the detector below"),
+                Effect::Believed(belief) => {
+                    tracing::debug!(?belief, "belief of the lower-layer failure detector")
+                }
                 Effect::Ignored(why) => tracing::debug!(why, "ignored"),
             }
         }
@@ -181,7 +185,7 @@ impl<P: Process<Message: Serialize + DeserializeOwned>> Actor for Hosted<P> {
             Ok(message) => {
                 self.step(now, out, |process, out| process.on_message(from, message, out))
             }
-            Err(why) => tracing::warn!(%from, %why, "a message is ignored"),
+            Err(why) => tracing::warn!(%from, %why, "undecodable message ignored"),
         }
     }
 

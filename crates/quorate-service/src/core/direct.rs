@@ -87,13 +87,13 @@ impl NodeCore {
             return CallResponse::Failed(Failure::Leaving);
         }
         if client_name.len() > TEXT_MOST || client_location.len() > TEXT_MOST {
-            return too_much(format!("a text has {TEXT_MOST} bytes at most"));
+            return too_much(format!("a text has at most {TEXT_MOST} bytes"));
         }
         let session = key.id();
         // A client that reconnects does not count as an additional session.
         if !self.session_exists(session) {
             if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
-                return too_much("this node has as many sessions as it may".to_owned());
+                return too_much("this node has reached its limit of sessions".to_owned());
             }
             let added = Charge {
                 sessions: 1,
@@ -111,7 +111,7 @@ impl NodeCore {
         let taken = self.candidates.contains_key(&candidate);
         if taken || self.direct.is_foreign(candidate, session) {
             return CallResponse::Failed(Failure::NotAllowed(
-                "the candidate is another's".to_owned(),
+                "the candidate belongs to another session".to_owned(),
             ));
         }
         self.direct.attach(call_id.0, session, candidate);
@@ -155,7 +155,7 @@ impl NodeCore {
         let mut refused = None;
         for message in messages {
             if !speaks_for(&message, session, candidate) {
-                tracing::debug!("a direct client speaks for another session");
+                tracing::debug!("a direct client sent a message for another session: ignored");
             } else if let Err(failure) = self.charge_request(&message, now) {
                 refused = Some(CallResponse::Failed(failure));
             } else {

@@ -43,7 +43,7 @@ impl NodeCore {
                 }
                 CandidateEffect::Report(report) => reports.push(report),
                 CandidateEffect::Refused(ttl) => {
-                    tracing::debug!(ttl = ttl.0, "a voter knows the session with another ttl");
+                    tracing::debug!(ttl = ttl.0, "a voter knows the session with a different ttl");
                 }
             }
         }

@@ -68,7 +68,9 @@ impl NodeCore {
         now: Time,
     ) -> Option<CallResponse> {
         if !exact && self.open_lists(call_id.0) >= LISTS_MOST {
-            return Some(too_much(format!("{LISTS_MOST} lists at once are the most")));
+            return Some(too_much(format!(
+                "a connection has at most {LISTS_MOST} concurrent list calls"
+            )));
         }
         let filter = match exact {
             true => NameFilter::Exact(prefix),

@@ -39,11 +39,11 @@ impl NodeCore {
         message: &PeerMessage,
     ) -> Result<(), &'static str> {
         if from == self.settings.id || from.index() >= self.settings.addresses.len() {
-            return Err("it is not a peer");
+            return Err("the sender is not a peer");
         }
         let numbers = match message {
             PeerMessage::ClientAddress(address) if address.len() > ADDRESS_MOST => {
-                return Err("a long address");
+                return Err("an address that is too long");
             }
             PeerMessage::ClientAddress(address) if address.chars().any(char::is_control) => {
                 return Err("an address with control characters");
@@ -75,7 +75,7 @@ impl NodeCore {
         self.metrics.implausible.inc();
         let last = self.distrusted.get(&from);
         if last.is_none_or(|last| now.since(*last) >= LOGGED) {
-            tracing::warn!(peer = %from, why, "a message of a peer makes no sense: ignored");
+            tracing::warn!(peer = %from, why, "implausible message from a peer ignored");
             self.distrusted.insert(from, now);
         }
     }

@@ -90,7 +90,7 @@ impl Usage {
             (added.bytes, self.bytes, quotas.text_bytes, "bytes of names and texts"),
         ];
         let over = over.into_iter().find(|(added, has, most, _)| *added > 0 && has + added > *most);
-        over.map(|(_, _, most, what)| format!("{most} {what} are the most for one client"))
+        over.map(|(_, _, most, what)| format!("one client may have at most {most} {what}"))
     }
 }
 

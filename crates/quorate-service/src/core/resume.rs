@@ -37,7 +37,7 @@ impl NodeCore {
             return self.answer(call_id, CallResponse::Failed(Failure::Leaving));
         }
         if self.relays.len() + self.direct.len() >= self.settings.sessions_most {
-            let why = "this node has as many sessions as it may";
+            let why = "this node has reached its limit of sessions";
             return self.answer(call_id, CallResponse::Failed(Failure::TooMuch(why.to_owned())));
         }
         let known = self.voter.session(session).filter(|it| it.lapses() > now).map(|it| it.ttl());

@@ -76,7 +76,7 @@ impl NodeCore {
         let answer = match call {
             Call::Open { ttl_ms, .. } if !TTL_MS.contains(&ttl_ms) => {
                 let (least, most) = TTL_MS.into_inner();
-                Some(too_much(format!("the ttl of a session is {least} to {most} ms")))
+                Some(too_much(format!("the ttl of a session must be {least} to {most} ms")))
             }
             Call::Open { ttl_ms, client_name, client_location } => {
                 let ttl = self.settings.terms.clamp(Span::from_millis(ttl_ms.into()));
@@ -204,10 +204,10 @@ impl NodeCore {
             return Some(CallResponse::Failed(Failure::Leaving));
         }
         if self.relays.len() + self.direct.len() >= self.settings.sessions_most {
-            return Some(too_much("this node has as many sessions as it may".to_owned()));
+            return Some(too_much("this node has reached its limit of sessions".to_owned()));
         }
         if client_name.len() > TEXT_MOST || client_location.len() > TEXT_MOST {
-            return Some(too_much(format!("a text has {TEXT_MOST} bytes at most")));
+            return Some(too_much(format!("a text has at most {TEXT_MOST} bytes")));
         }
         let (lease, owner) = match &origin {
             Origin::Key(_) => (0, String::new()),
@@ -346,10 +346,14 @@ impl NodeCore {
         let is_known = known.is_some();
         match known {
             Some(interest) if interest.name != name => {
-                return Err(too_much("this request is about another name already".to_owned()));
+                return Err(too_much(
+                    "this request number is already used for another name".to_owned(),
+                ));
             }
             Some(interest) if interest.waiting.len() >= CALLS_MOST => {
-                return Err(too_much(format!("{CALLS_MOST} calls may wait for one request")));
+                return Err(too_much(format!(
+                    "at most {CALLS_MOST} calls may wait for one request"
+                )));
             }
             Some(_) => {}
             None => self
@@ -398,17 +402,17 @@ impl NodeCore {
         let relay = self.relays.get(&session).ok_or(Failure::NoSession)?;
         if let Some(other) = relay.interest_in(name) {
             let number = other.number;
-            let reason = format!("the session asks for this lock already, with request {number}");
+            let reason = format!("the session already requests this lock, with request {number}");
             return Err(Failure::TooMuch(reason));
         }
         if wait_ms == Some(0) && !self.has_quorum() {
             return Err(Failure::NoQuorum);
         }
         if self.requests() >= self.settings.requests_most {
-            return Err(Failure::TooMuch("this node has as many requests as it may".to_owned()));
+            return Err(Failure::TooMuch("this node has reached its limit of requests".to_owned()));
         }
         if why.len() > TEXT_MOST {
-            return Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")));
+            return Err(Failure::TooMuch(format!("a text has at most {TEXT_MOST} bytes")));
         }
         let bytes = name.text().len() + why.len();
         self.charge_session(session, Charge { requests: 1, bytes, ..Charge::default() }, now)
@@ -490,7 +494,7 @@ impl NodeCore {
         now: Time,
     ) {
         if value.len() > TEXT_MOST {
-            return self.answer(call_id, too_much(format!("a text has {TEXT_MOST} bytes at most")));
+            return self.answer(call_id, too_much(format!("a text has at most {TEXT_MOST} bytes")));
         }
         let follow_up = FollowUp::Proclaim { name, number, token, value };
         self.look_up_session(call_id, session, follow_up, now);

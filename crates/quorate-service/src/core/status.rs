@@ -39,26 +39,27 @@ impl NodeCore {
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         if self.leaving.is_some() {
-            reasons.push("leaving: the node stops; use another one".to_owned());
+            reasons.push("leaving: the node is shutting down; use another one".to_owned());
         }
         if let Some(why) = &self.disk_error {
-            reasons.push(format!("disk: votes cannot be written ({why}); it is retried"));
+            reasons.push(format!("disk: votes cannot be written ({why}); the node retries"));
         }
         if let Some(why) = &self.state_file_error {
-            reasons.push(format!("disk: the state file cannot be written ({why}); it is retried"));
+            reasons
+                .push(format!("disk: the state file cannot be written ({why}); the node retries"));
         }
         if !self.voter.is_voting() {
             reasons.push(
-                "abstaining: the voter has forgotten its votes; it votes again when no client can rely on them and, \
-                 without a mark on its disk, a quorum that remembers has told it the last numbers"
+                "abstaining: the voter has forgotten its votes; it votes again once no client can rely on them and, if its \
+                 disk has no mark, once it has learned the last numbers from a quorum of voters that remember theirs"
                     .to_owned(),
             );
         }
         // A lock that was acquired in the meantime needs this vote as soon as another node stops.
         if self.unheard > 0 {
             reasons.push(format!(
-                "restarted: {} votes belong to clients that have not been heard since; the node is ready when they are, \
-                 when their ttl is over, or 5 s after its start",
+                "restarted: {} votes belong to clients that have sent no beat since; the node is ready once they have, once \
+                 their ttl has expired, or 5 s after its start",
                 self.unheard
             ));
         }
@@ -67,7 +68,7 @@ impl NodeCore {
             reasons.extend(terms_differ.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
             let (heard, n) = (self.reachable().len(), self.settings.addresses.len());
             reasons
-                .push(format!("no-quorum: {heard} of {n} nodes can be reached, itself included"));
+                .push(format!("no-quorum: {heard} of {n} nodes are reachable, including this one"));
         }
         reasons
     }
@@ -130,7 +131,7 @@ impl NodeCore {
                         self.peer_errors.get(&id).map(|error| error.text.clone())
                     }
                     Some(Err(why)) => Some(why.clone()),
-                    None => Some("never heard of".to_owned()),
+                    None => Some("never connected".to_owned()),
                 },
             }
         };

@@ -147,18 +147,16 @@ impl NodeCore {
     ) -> Option<CallResponse> {
         let wanted = &self.watch.wanted;
         if prefix.len() > NAME_MOST {
-            return Some(too_much(format!("a prefix has {NAME_MOST} bytes at most, like a name")));
+            return Some(too_much(format!("a prefix has at most {NAME_MOST} bytes, like a name")));
         }
         if !wanted.has(call_id.0, &prefix) {
             if wanted.count(call_id.0) >= WATCHES_MOST {
-                let why = format!("{WATCHES_MOST} prefixes are the most for one connection");
+                let why = format!("a connection watches at most {WATCHES_MOST} prefixes");
                 return Some(too_much(why));
             }
             let new = !wanted.by_prefix.contains_key(&prefix);
             if new && wanted.by_prefix.len() >= PREFIXES_MOST {
-                return Some(too_much(format!(
-                    "{PREFIXES_MOST} prefixes are the most on one node"
-                )));
+                return Some(too_much(format!("a node watches at most {PREFIXES_MOST} prefixes")));
             }
             let added = Charge { watches: 1, ..Charge::default() };
             if let Err(failure) = self.charge(call_id.0, added, now) {
@@ -226,7 +224,7 @@ impl NodeCore {
         let mut new = BTreeSet::new();
         for prefix in update.add {
             if prefix.len() > NAME_MOST || known.len() >= PREFIXES_MOST {
-                tracing::warn!(%peer, "a peer watches more than it may: ignored");
+                tracing::warn!(%peer, "a peer exceeds the limit of watched prefixes: ignored");
                 break;
             }
             known.insert(prefix.clone());
@@ -405,7 +403,7 @@ mod tests {
             ) => Some(why),
             _ => None,
         });
-        assert_eq!(refused.as_deref(), Some("3 watches are the most for one client"));
+        assert_eq!(refused.as_deref(), Some("one client may have at most 3 watches"));
         core.connection_closed(ConnectionId(0), true, Time(3));
         watch(&mut core, 5, "5");
         assert!(core.watch.wanted.has(ConnectionId(5), "5"));

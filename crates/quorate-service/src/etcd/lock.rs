@@ -88,7 +88,7 @@ impl Lock for Etcd {
         let key = request.into_inner().key;
         let Some((name, lease)) = names::split(Kind::Lock, &key) else {
             return Err(Status::invalid_argument(
-                "etcdserver: key is not provided: Unlock takes the key that Lock has answered",
+                "etcdserver: key is not provided: Unlock takes the key that Lock returned",
             ));
         };
         match self.lease_call(&caller, lease, LeaseCall::Release { name, token: None }).await {

@@ -14,7 +14,7 @@ pub(super) fn name(kind: Kind, bytes: &[u8]) -> Result<Name, Status> {
         return Err(Status::invalid_argument("etcdserver: key is not provided"));
     }
     let text = std::str::from_utf8(bytes)
-        .map_err(|_| Status::invalid_argument("a name has to be text in UTF-8"))?;
+        .map_err(|_| Status::invalid_argument("the name is not valid UTF-8"))?;
     Name::new(kind, text).map_err(|bad| Status::invalid_argument(bad.to_string()))
 }
 

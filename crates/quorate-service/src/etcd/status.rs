@@ -15,7 +15,7 @@ pub(super) fn of(failure: Failure, service: &str) -> Status {
             (Code::DeadlineExceeded, format!("{service}: Locked by another session"))
         }
         Failure::NoRequest | Failure::Free => {
-            (Code::Aborted, format!("{service}: the key was deleted while it waited"))
+            (Code::Aborted, format!("{service}: the key was deleted while the request waited"))
         }
         Failure::NotAllowed(why) => {
             (Code::PermissionDenied, format!("etcdserver: permission denied: {why}"))
@@ -36,5 +36,5 @@ pub(super) fn unauthenticated(why: &str) -> Status {
 
 /// Returns the status for a response of an unexpected kind, which cannot happen.
 pub(super) fn internal() -> Status {
-    Status::internal("the node is confused")
+    Status::internal("internal error: unexpected kind of response")
 }

@@ -18,9 +18,8 @@ pub(super) fn router() -> Router {
 }
 
 /// Alternatives to the key-value service.
-pub(super) const KV: &str = "quorate keeps no keys but those of locks and elections (NAME/LEASE): call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
-const CLUSTER: &str =
-    "quorate is not etcd inside: ask for /v1/status, or `quorate status` and `quorate members`";
+pub(super) const KV: &str = "quorate stores only the keys of locks and elections (NAME/LEASE): call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
+const CLUSTER: &str = "quorate does not implement this service of etcd: use /v1/status, or `quorate status` and `quorate members`";
 
 fn grpc_unimplemented(instead: &str) -> Response {
     let headers = [

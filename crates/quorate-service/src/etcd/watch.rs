@@ -32,8 +32,7 @@ const UNREAD_MOST: usize = 256;
 const UNKNOWN_KEY_DELAY: Duration = Duration::from_millis(20);
 
 /// Reason for refusing a watch.
-const NOT_WATCHED: &str =
-    "only keys of locks and elections are watched, 1,024 at most, each under a number of its own";
+const NOT_WATCHED: &str = "only keys of locks and elections can be watched, at most 1,024 per stream, each with its own watch_id";
 
 /// Channel for the responses of a stream.
 type Out = mpsc::Sender<Result<WatchResponse, Status>>;

@@ -113,7 +113,7 @@ impl HttpBody for TimedBody {
             }
             Poll::Pending if self.sleep.as_mut().poll(cx).is_ready() => {
                 self.late.store(true, Ordering::Relaxed);
-                Poll::Ready(Some(Err(axum::Error::new("the body took too long"))))
+                Poll::Ready(Some(Err(axum::Error::new("the request body timed out"))))
             }
             Poll::Pending => Poll::Pending,
         }

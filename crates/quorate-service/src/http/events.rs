@@ -13,11 +13,11 @@ use super::model::{Changed, PrefixQuery};
 use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
-/// Hear of changes as they happen: one event `changed` for each, and `watching` when it begins
+/// Watch changes of holders: one event `changed` for each change, and `watching` at the start
 #[utoipa::path(get, path = "/v1/watch", params(PrefixQuery), responses(
     (status = 200, content_type = "text/event-stream", body = Changed),
     (status = 403, body = Refusal),
-    (status = 429, body = Refusal, description = "too-much: more watches than the client or the node may have"),
+    (status = 429, body = Refusal, description = "too-much: the client or the node has reached its limit of watches"),
 ))]
 pub(super) async fn watch(
     State(state): State<HttpState>,

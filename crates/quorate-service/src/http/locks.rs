@@ -14,15 +14,15 @@ use super::refusal::Refusal;
 use super::{Caller, HttpState};
 use crate::node::random_number;
 
-/// Take a lock, or become the leader of an election; the answer comes when it is granted
+/// Acquire a lock, or become the leader of an election; the response is sent when the request is granted
 ///
-/// If the connection is closed before, the request is taken back.
+/// If the connection closes before that, the request is withdrawn.
 #[utoipa::path(post, path = "/v1/acquire", request_body = Wanted, responses(
     (status = 200, body = Granted),
     (status = 404, body = Refusal, description = "no-session: the session is over"),
-    (status = 409, body = Refusal, description = "busy or timed-out: somebody else has it"),
+    (status = 409, body = Refusal, description = "busy or timed-out: another session holds it"),
     (status = "4XX", body = Refusal),
-    (status = 503, body = Refusal, description = "no-quorum or leaving: ask another node"),
+    (status = 503, body = Refusal, description = "no-quorum or leaving: use another node"),
 ))]
 pub(super) async fn acquire(
     State(state): State<HttpState>,
@@ -50,10 +50,10 @@ pub(super) async fn acquire(
     }
 }
 
-/// Free a lock, step down as a leader, or take a request back
+/// Release a lock, step down as a leader, or withdraw a request
 #[utoipa::path(post, path = "/v1/release", request_body = Over, responses(
     (status = 204),
-    (status = 404, body = Refusal, description = "there is no such request, or not any more"),
+    (status = 404, body = Refusal, description = "the request does not exist, or has ended"),
 ))]
 pub(super) async fn release(
     State(state): State<HttpState>,
@@ -68,10 +68,10 @@ pub(super) async fn release(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Proclaim something else as a leader
+/// Change the value that a leader proclaims
 #[utoipa::path(post, path = "/v1/proclaim", request_body = Proclaimed, responses(
     (status = 204),
-    (status = 404, body = Refusal, description = "it is not the leader"),
+    (status = 404, body = Refusal, description = "the session is not the leader"),
 ))]
 pub(super) async fn proclaim(
     State(state): State<HttpState>,
@@ -84,7 +84,7 @@ pub(super) async fn proclaim(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Who has and who waits, page by page: `next`, if there is one, is the `after` of the next page
+/// List holders and waiters, page by page: `next`, if not null, is the `after` of the next page
 #[utoipa::path(get, path = "/v1/locks", params(ListQuery), responses(
     (status = 200, body = Listed),
     (status = 403, body = Refusal),
@@ -103,10 +103,10 @@ pub(super) async fn list(
     }
 }
 
-/// Who leads
+/// Show the leader of an election
 #[utoipa::path(get, path = "/v1/leader", params(NameQuery), responses(
-    (status = 200, body = Request, description = "`why` is what it proclaims, and `token` its term"),
-    (status = 404, body = Refusal, description = "nobody does"),
+    (status = 200, body = Request, description = "`why` is the value that the leader proclaims, and `token` is its term"),
+    (status = 404, body = Refusal, description = "the election has no leader"),
 ))]
 pub(super) async fn leader(
     State(state): State<HttpState>,
@@ -115,13 +115,15 @@ pub(super) async fn leader(
 ) -> Result<Json<Request>, Refusal> {
     let Query(NameQuery { name }) = query?;
     let leads = state.local_client.leader_of(&permissions, &name).await?;
-    leads.map(|info| Json(info.into())).ok_or_else(|| Refusal::unknown("nobody leads"))
+    leads
+        .map(|info| Json(info.into()))
+        .ok_or_else(|| Refusal::unknown("the election has no leader"))
 }
 
-/// Whether a token is the last one: for whatever a lock guards
+/// Check whether a token is the latest, for the resource that the lock guards
 #[utoipa::path(post, path = "/v1/check-token", request_body = Token, responses(
     (status = 200, body = TokenState),
-    (status = 503, body = Refusal, description = "too few nodes can be heard to know"),
+    (status = 503, body = Refusal, description = "no-quorum: too few nodes are reachable to know"),
 ))]
 pub(super) async fn check_token(
     State(state): State<HttpState>,
@@ -138,11 +140,11 @@ pub(super) async fn check_token(
     }
 }
 
-/// Take a lock away from whoever has it
+/// Release a lock by force, whichever session holds it
 #[utoipa::path(post, path = "/v1/force-release", request_body = Expelled, responses(
     (status = 204),
     (status = 403, body = Refusal),
-    (status = 404, body = Refusal, description = "nobody has it"),
+    (status = 404, body = Refusal, description = "free: no session holds it"),
 ))]
 pub(super) async fn force_release(
     State(state): State<HttpState>,

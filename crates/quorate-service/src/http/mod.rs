@@ -46,7 +46,7 @@ pub(crate) struct HttpState {
 #[openapi(
     info(
         title = "quorate",
-        description = "Locks and elections of a cluster. A token is greater than all before of its name: tell it to whatever the lock guards."
+        description = "Locks and elections of a cluster. A token is greater than every earlier token of its name: pass it to the resource that the lock guards."
     ),
     security(("token" = []), ()),
     modifiers(&Token)
@@ -106,7 +106,9 @@ pub(crate) fn router(
         .merge(etcd);
     let all = match pages {
         Some(pages) => api.merge(pages),
-        None => api.fallback(async || Refusal::unknown("see /openapi.json for what there is")),
+        None => {
+            api.fallback(async || Refusal::unknown("no such path; /openapi.json describes the API"))
+        }
     };
     let admission = Admission { authenticator };
     let guard = HostGuard::new(address, names);

@@ -9,18 +9,18 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::refusal::Refusal;
 
-/// A session to be opened.
+/// Parameters of a new session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSession {
-    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000. The answer tells the time-to-live
-    /// within the bounds of the cluster.
+    /// Time-to-live in milliseconds, 100 to 3,600,000: the session ends if its client is silent for this long. The response
+    /// contains the value that the node applies, within the bounds of the cluster.
     #[serde(default = "ten_seconds")]
     pub(super) ttl_ms: u32,
-    /// Who, for others to see.
+    /// Name of the client, shown to other clients; default: the name with which it authenticated.
     #[serde(default)]
     pub(super) who: String,
-    /// Where, for others to see.
+    /// Location of the client, shown to other clients.
     #[serde(default)]
     pub(super) place: String,
 }
@@ -32,21 +32,21 @@ const fn ten_seconds() -> u32 {
 /// A session that was opened.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Opened {
-    /// The secret by which it is known: who has it has its locks.
+    /// Secret key of the session. Anyone with the key controls the session and its locks.
     pub(super) session: String,
-    /// It ends if nothing is heard of it for so many milliseconds.
+    /// Time-to-live in milliseconds: the session ends if its client is silent for this long.
     pub(super) ttl_ms: u32,
 }
 
 /// A session that is alive.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Alive {
-    /// All that it has may be relied on for so long, counted from when the request was sent.
+    /// Validity of everything that the session holds, in milliseconds, counted from when the client sent the request.
     pub(super) reliable_ms: u64,
-    /// Every lock and election that it holds. What is missing here is lost. A lock that could not be relied on for a moment
-    /// is lost too, even if it is listed.
+    /// Every lock and election that the session holds. A lock that is not listed is lost. A lock whose validity has lapsed
+    /// for a moment is lost too, even if it is listed.
     pub(super) held: Vec<Held>,
-    /// Requests that wait.
+    /// Numbers of the requests that wait.
     pub(super) waiting: Vec<u64>,
 }
 
@@ -72,112 +72,112 @@ impl From<quorate_protocol::HeldLock> for Held {
     }
 }
 
-/// What a session has and wants.
+/// Requests of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Requests {
-    /// Each of them.
+    /// Requests that hold a lock or an election, and requests that wait.
     pub(super) requests: Vec<Request>,
 }
 
-/// A lock that is wanted.
+/// A request for a lock or an election.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
-    /// By which session.
+    /// Key of the session.
     pub(super) session: String,
-    /// Which lock, or which election.
+    /// Name of the lock or election.
     pub(super) name: String,
-    /// Of which kind: lock or election.
+    /// Kind of the name; default: lock.
     #[serde(default)]
     pub(super) kind: NameKind,
-    /// How many milliseconds to wait; zero takes it only if it is free. Without, as long as it takes.
+    /// Maximum time to wait, in milliseconds; 0 acquires only if the lock is free; default: no limit.
     pub(super) wait_ms: Option<u64>,
-    /// Why, for others to see; what a leader proclaims.
+    /// Reason, shown to other clients; for an election, the value that the leader proclaims.
     #[serde(default)]
     pub(super) why: String,
-    /// A number of one's own for this request: the same one again is the same request. Without, one is chosen.
+    /// Number of the request, chosen by the client: a call with the same number is the same request; default: a random number.
     pub(super) request: Option<u64>,
-    /// The token, if the lock is held and still valid, and its client goes on through another node.
+    /// Token of the lock, if the client still holds a valid lock and continues through another node.
     pub(super) token: Option<u64>,
 }
 
 /// A lock that was granted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Granted {
-    /// Greater than all before of this name.
+    /// Fencing token, greater than every earlier token of this name.
     pub(super) token: u64,
-    /// The number of the request, to free it by.
+    /// Number of the request, with which it is released.
     pub(super) request: u64,
-    /// It may be relied on for so long, counted from when the request was sent, if the session is not kept alive.
+    /// Validity without a keep-alive, in milliseconds, counted from when the client sent the request.
     pub(super) reliable_ms: u64,
 }
 
-/// A request that is over.
+/// A request to release.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Over {
-    /// Of which session.
+    /// Key of the session.
     pub(super) session: String,
-    /// Which request.
+    /// Number of the request.
     pub(super) request: u64,
 }
 
-/// What a leader proclaims.
+/// A new value that a leader proclaims.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proclaimed {
-    /// By which session.
+    /// Key of the session.
     pub(super) session: String,
-    /// Which request made it the leader.
+    /// Number of the request that made the session the leader.
     pub(super) request: u64,
-    /// What.
+    /// The new value.
     pub(super) value: String,
 }
 
-/// A token that somebody shows.
+/// A token to check.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Token {
-    /// Of which lock, or election.
+    /// Name of the lock or election.
     pub(super) name: String,
-    /// Of which kind: lock or election.
+    /// Kind of the name; default: lock.
     #[serde(default)]
     pub(super) kind: NameKind,
     /// The token.
     pub(super) token: u64,
 }
 
-/// How a token stands.
+/// State of a token.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TokenState {
-    /// Whether nobody can have had a greater one.
+    /// Whether no session can have had a greater token.
     pub(super) current: bool,
-    /// The greatest that a quorum of nodes knows of.
+    /// Greatest token known to a quorum of nodes.
     pub(super) greatest: u64,
 }
 
-/// A lock that is to be taken away.
+/// A lock or an election to release by force.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expelled {
-    /// Which lock, or election.
+    /// Name of the lock or election.
     pub(super) name: String,
-    /// Of which kind: lock or election.
+    /// Kind of the name; default: lock.
     #[serde(default)]
     pub(super) kind: NameKind,
-    /// Why: it is written down.
+    /// Reason, which the nodes log.
     pub(super) reason: String,
 }
 
-/// Which names.
+/// Names to list.
 #[derive(Debug, Deserialize, IntoParams)]
 pub(super) struct ListQuery {
-    /// What they begin with.
+    /// Prefix of the names; default: all names.
     #[serde(default)]
     pub(super) prefix: String,
-    /// Exactly this name, instead of a prefix.
+    /// Exact name, instead of a prefix.
     pub(super) name: Option<String>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page; default: the first page.
     pub(super) after: Option<String>,
     /// Maximum number of requests in the page; default: 1,000.
     #[serde(default = "a_thousand")]
@@ -193,29 +193,29 @@ pub(super) fn cursor(text: &str) -> Result<Cursor, Refusal> {
     let bytes = CURSOR_ENCODING.decode(text).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.and_then(|text| Cursor::read(&text))
-        .ok_or_else(|| Refusal::bad("after is not what an earlier page had as next"))
+        .ok_or_else(|| Refusal::bad("`after` is not the `next` of an earlier page"))
 }
 
 const fn a_thousand() -> u32 {
     1_000
 }
 
-/// Which names to watch.
+/// Names to watch.
 #[derive(Debug, Deserialize, IntoParams)]
 pub(super) struct PrefixQuery {
-    /// What they begin with.
+    /// Prefix of the names; default: all names.
     #[serde(default)]
     pub(super) prefix: String,
 }
 
-/// Which election.
+/// Election to show.
 #[derive(Debug, Deserialize, IntoParams)]
 pub(super) struct NameQuery {
-    /// What it is called.
+    /// Name of the election.
     pub(super) name: String,
 }
 
-/// What a name is the name of.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NameKind {
@@ -235,12 +235,12 @@ impl From<NameKind> for Kind {
     }
 }
 
-/// Who has and who waits: for each name the holder first, then the queue in its order.
+/// Holders and waiters: for each name the holder first, then the queue in order.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Listed {
-    /// Each of them.
+    /// Requests of this page.
     requests: Vec<Request>,
-    /// What to ask for with `after` to get the next page; null on the last one.
+    /// Value of `after` for the next page; null on the last page.
     next: Option<String>,
     /// Nodes that did not answer: requests through them are missing.
     silent: Vec<u32>,
@@ -254,33 +254,33 @@ impl From<Page> for Listed {
     }
 }
 
-/// A request, for others to see.
+/// A request, as it is shown to clients.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Request {
     name: String,
     kind: NameKind,
-    /// Whether it has it, or waits.
+    /// Whether the request holds the lock or waits.
     state: State,
     /// The holder's token.
     token: Option<u64>,
-    /// How often the same session has taken it.
+    /// Number of times that the session holds the lock.
     times: Option<u32>,
-    /// The node that it came through.
+    /// Node through which the request was made.
     node: u32,
     who: String,
     place: String,
     why: String,
-    /// For how many milliseconds it has been so.
+    /// Time in this state, in milliseconds.
     for_ms: u64,
 }
 
-/// How a request stands.
+/// State of a request.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
-    /// It has it.
+    /// The request holds the lock.
     Holding,
-    /// It waits.
+    /// The request waits.
     Waiting,
 }
 
@@ -312,11 +312,11 @@ impl From<RequestInfo> for Request {
     }
 }
 
-/// What has become of a name.
+/// A change of the holder of a name.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Changed {
     name: String,
-    /// Who has it now; null if nobody.
+    /// The holder after the change; null if the name is free.
     holder: Option<Request>,
 }
 
@@ -341,6 +341,8 @@ pub(super) fn key_text(key: SessionKey) -> String {
 pub(super) fn key(text: &str) -> Result<SessionKey, Refusal> {
     match u128::from_str_radix(text, 16) {
         Ok(key) if text.len() == 32 => Ok(SessionKey(key)),
-        _ => Err(Refusal::bad("a session is 32 hexadecimal digits, as it was opened with")),
+        _ => Err(Refusal::bad(
+            "a session key has 32 hexadecimal digits, as POST /v1/sessions returned it",
+        )),
     }
 }

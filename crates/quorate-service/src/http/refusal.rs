@@ -10,16 +10,17 @@ use quorate_protocol::{BadName, Failure};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Why something was not done.
+/// Error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Refusal {
     #[serde(skip)]
     status: StatusCode,
     #[serde(skip)]
     after: Option<Duration>,
-    /// A word for programs: busy, timed-out, no-session, no-request, not-allowed, too-much, too-slow, free, no-quorum, leaving, bad.
+    /// Error code for programs: busy, timed-out, no-session, no-request, not-allowed, too-much, too-slow, free, no-quorum,
+    /// leaving, bad, unknown, confused.
     code: &'static str,
-    /// A sentence for people.
+    /// Error message for people.
     error: String,
 }
 
@@ -44,20 +45,24 @@ impl Refusal {
 
     /// Refuses a call of a client that exceeds its rate limit.
     pub(crate) fn rate_limited(delay: Duration) -> Self {
-        let error = "more calls in a second than one client may make";
+        let error = "the client exceeds its limit of calls per second";
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", error);
         Self { after: Some(delay), ..refusal }
     }
 
     /// Refuses a request whose body did not arrive in time.
     pub(crate) fn body_timeout(limit: Duration) -> Self {
-        let error = format!("the body of a request has to arrive within {} s", limit.as_secs());
+        let error = format!("the request body must arrive within {} s", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", error)
     }
 
     /// Reports a response of an unexpected kind, which cannot happen.
     pub(crate) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "confused", "the node is confused")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "confused",
+            "internal error: unexpected kind of response",
+        )
     }
 }
 

@@ -10,11 +10,11 @@ use super::model::{Alive, NewSession, Opened, Requests, key, key_text};
 use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
-/// Open a session, which ends if nothing is heard of it for its time to live
+/// Open a session, which ends if its client is silent for the time-to-live
 #[utoipa::path(post, path = "/v1/sessions", request_body = NewSession, responses(
     (status = 201, body = Opened),
     (status = "4XX", body = Refusal),
-    (status = 503, body = Refusal, description = "the node is leaving"),
+    (status = 503, body = Refusal, description = "leaving: the node is shutting down; use another node"),
 ))]
 pub(super) async fn open(
     State(state): State<HttpState>,
@@ -35,7 +35,7 @@ pub(super) async fn open(
     }
 }
 
-/// What a session has and wants
+/// Show the requests of a session
 #[utoipa::path(get, path = "/v1/sessions/{session}", operation_id = "look", params(("session" = String, Path)), responses(
     (status = 200, body = Requests),
     (status = 404, body = Refusal, description = "the session is over"),
@@ -72,10 +72,10 @@ pub(super) async fn keep_alive(
     }
 }
 
-/// Close a session: all it has is free
+/// Close a session and release everything that it holds
 #[utoipa::path(delete, path = "/v1/sessions/{session}", params(("session" = String, Path)), responses(
     (status = 204),
-    (status = 404, body = Refusal, description = "the session was over"),
+    (status = 404, body = Refusal, description = "the session is already over"),
 ))]
 pub(super) async fn close(
     State(state): State<HttpState>,

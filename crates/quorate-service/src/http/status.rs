@@ -11,44 +11,44 @@ use utoipa::ToSchema;
 use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
-/// How a node is.
+/// Status of a node.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Status {
     node: u32,
-    /// Which cluster, in hexadecimal.
+    /// Identifier of the cluster, in hexadecimal.
     cluster: String,
-    /// Whether it votes: one that has forgotten everything waits for a while.
+    /// Whether the node votes. A node that has forgotten its votes abstains for a while.
     votes: bool,
-    /// Whether enough nodes can be heard.
+    /// Whether a quorum of nodes is reachable.
     quorum: bool,
-    /// Which quorums decide.
+    /// Name of the quorum system.
     quorums: String,
-    /// How long a vote is lent.
+    /// Maximum duration for which a vote is lent, in milliseconds.
     lease_ms: f64,
-    /// A holder whose node dies is replaced after at most so many milliseconds.
+    /// Maximum time until a holder whose node crashes is replaced, in milliseconds.
     replaced_within_ms: f64,
-    /// And no earlier than so many after its last sign of life.
+    /// Minimum time from the last sign of life of a holder until it is replaced, in milliseconds.
     not_before_ms: f64,
     sessions: u64,
     requests: u64,
-    /// How many locks it remembers as a voter.
+    /// Number of locks that the node remembers as a voter.
     locks: u64,
-    /// How many messages it has sent to other nodes.
+    /// Number of messages sent to other nodes.
     messages: u64,
-    /// Why the node is not ready; empty if it is.
+    /// Reasons why the node is not ready; empty if it is ready.
     reasons: Vec<String>,
     members: Vec<Member>,
 }
 
-/// How a node looks from this one.
+/// State of a node, as seen from the node that answers.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Member {
     node: u32,
     address: String,
-    /// Where clients reach it, if that is known.
+    /// Address at which clients reach the node, if known.
     clients: Option<String>,
     up: bool,
-    /// Whether the detector takes it for crashed.
+    /// Whether the failure detector suspects that the node has crashed.
     suspected: bool,
     trouble: Option<String>,
 }
@@ -83,7 +83,7 @@ impl From<NodeStatus> for Status {
     }
 }
 
-/// How the node and its cluster are
+/// Show the status of the node and its cluster
 #[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
 pub(super) async fn status(
     State(state): State<HttpState>,
@@ -95,16 +95,16 @@ pub(super) async fn status(
     }
 }
 
-/// Whether the node lives: it answers
+/// Check whether the node is alive: its event loop answers
 #[utoipa::path(get, path = "/livez", responses((status = 200, body = String)))]
 pub(super) async fn live(State(state): State<HttpState>) -> (StatusCode, &'static str) {
     match state.local_client.health().await {
         Some(_) => (StatusCode::OK, "alive\n"),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "its loop has ended\n"),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the event loop has ended\n"),
     }
 }
 
-/// Whether the node gives locks: it votes, reaches a quorum and does not leave. If it does not, each further line is a reason
+/// Check whether the node grants locks: it votes, reaches a quorum and is not shutting down. If not, each further line is a reason
 #[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
 pub(super) async fn ready(State(state): State<HttpState>) -> (StatusCode, String) {
     match state.local_client.health().await {
@@ -113,11 +113,13 @@ pub(super) async fn ready(State(state): State<HttpState>) -> (StatusCode, String
             let reasons = health.reasons.join("\n");
             (StatusCode::SERVICE_UNAVAILABLE, format!("not ready\n{reasons}\n"))
         }
-        None => (StatusCode::SERVICE_UNAVAILABLE, "not ready\nits loop has ended\n".to_owned()),
+        None => {
+            (StatusCode::SERVICE_UNAVAILABLE, "not ready\nthe event loop has ended\n".to_owned())
+        }
     }
 }
 
-/// What the node counts, for Prometheus
+/// Show the metrics of the node, for Prometheus
 #[utoipa::path(get, path = "/metrics", responses((status = 200, body = String)))]
 pub(super) async fn metrics(State(state): State<HttpState>) -> Response {
     const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

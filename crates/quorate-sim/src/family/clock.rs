@@ -236,8 +236,7 @@ impl Monitors for ClockMonitors {
     fn end(&mut self, _: &RunEnd<'_>) {}
 
     fn finding(&self, property: Property) -> Finding<'_> {
-        let unclaimed =
-            |any: bool| (!any).then_some("no clock was set that claims anything about it");
+        let unclaimed = |any: bool| (!any).then_some("no clock was set with a claim about it");
         match property {
             Property::ClockError => {
                 let any = self.set.values().any(|row| row.settings > 0)

@@ -195,7 +195,9 @@ impl<C: Debug> Monitors for DetectorMonitors<C> {
             Property::Completeness => {
                 let open = self.completeness.is_open();
                 Finding::of(self.completeness.violation()).or_open(
-                    open.then_some("the run ended before everybody could have noticed every crash"),
+                    open.then_some(
+                        "the run ended before every process could have noticed every crash",
+                    ),
                 )
             }
             Property::Accuracy => Finding::of(self.accuracy.violation()),

@@ -209,8 +209,7 @@ impl Monitors for MulticastMonitors {
             Property::CausalOrder => {
                 let open = self.causal.is_none().then(|| {
                     format!(
-                        "not watched beyond {CAUSAL_PROCESSES_MOST} processes; `--watch causal-order` watches it all \
-                         the same"
+                        "not watched beyond {CAUSAL_PROCESSES_MOST} processes; `--watch causal-order` watches it anyway"
                     )
                 });
                 Finding::of(self.causal.as_ref().and_then(CausalOrder::violation)).or_open(open)

@@ -222,7 +222,7 @@ impl Monitors for MutexMonitors {
             Property::ME3 => {
                 let open = self.me3.is_none().then(|| {
                     format!(
-                        "not watched beyond {ME3_PROCESSES_MOST} processes; `--watch ME3` watches it all the same"
+                        "not watched beyond {ME3_PROCESSES_MOST} processes; `--watch ME3` watches it anyway"
                     )
                 });
                 Finding::of(self.me3.as_ref().and_then(Me3::violation)).or_open(open)

@@ -102,7 +102,7 @@ fn succeeds(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    let first = errors.lines().next().unwrap_or("it says nothing");
+    let first = errors.lines().next().unwrap_or("no error message");
     Err(format!("{name}: {}: {first}", output.status))
 }
 

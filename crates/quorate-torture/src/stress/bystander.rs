@@ -33,7 +33,7 @@ impl Bystander {
     pub(super) fn next_phase(&self) -> TurnReport {
         let (reply_sender, reply_receiver) = channel();
         let _ = self.requests.send(reply_sender);
-        let gone = || (Vec::new(), vec!["the bystander could not go on".to_owned()]);
+        let gone = || (Vec::new(), vec!["the bystander could not continue".to_owned()]);
         reply_receiver.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| gone())
     }
 }
@@ -77,7 +77,7 @@ async fn turn(session: &Session) -> Result<(u64, u64), String> {
         Ok(token)
     };
     let done = tokio::time::timeout(Duration::from_secs(30), one).await;
-    let token = done.map_err(|_| "nothing for 30 s".to_owned())?;
+    let token = done.map_err(|_| "no grant within 30 s".to_owned())?;
     let token = token.map_err(|error: Error| error.to_string())?;
     Ok((token, Moment::now().0 - from))
 }

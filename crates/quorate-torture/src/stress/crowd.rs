@@ -47,7 +47,10 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
                 break;
             }
             if end.from_now().is_zero() {
-                return Ok(vec![format!("{seen} of {} requests wait after 60 s", waiters + 1)]);
+                return Ok(vec![format!(
+                    "only {seen} of {} requests wait after 60 s",
+                    waiters + 1
+                )]);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -111,7 +114,7 @@ async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
             let name = format!("many/{lock}");
             match session.lock(&name)?.wait(Duration::ZERO).acquire().await {
                 Err(Error::Failed(Failure::Busy)) => {}
-                other => broken.push(format!("{name} is held, and asking for it gives {other:?}")),
+                other => broken.push(format!("{name} is held, but a request for it got {other:?}")),
             }
         }
         Ok::<_, Error>(broken)

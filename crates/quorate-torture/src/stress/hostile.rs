@@ -88,7 +88,7 @@ async fn try_never_read(endpoint: &str) -> io::Result<()> {
             Ok(Ok(0)) => return Ok(()),
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return ended(error),
-            Err(_) => return Err(io::Error::other("the node still keeps its connection")),
+            Err(_) => return Err(io::Error::other("the node has not closed the connection")),
         }
     }
 }
@@ -201,7 +201,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         for _ in 0..3 {
             match ask(&mut again, 2, acquire.clone()).await? {
                 CallResponse::Granted { token, .. } => tokens.push(token),
-                other => return Ok(vec![format!("a frame that is sent again gets {other:?}")]),
+                other => return Ok(vec![format!("a replayed frame got {other:?}")]),
             }
         }
     }
@@ -222,10 +222,10 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     tokens.dedup();
     let mut broken = Vec::new();
     if tokens.len() != 1 {
-        broken.push(format!("one request that is sent again got tokens {tokens:?}"));
+        broken.push(format!("one replayed request got tokens {tokens:?}"));
     }
     if freed != expected {
-        broken.push(format!("frames that are sent again get {freed:?}"));
+        broken.push(format!("replayed frames got {freed:?}"));
     }
     Ok(broken)
 }

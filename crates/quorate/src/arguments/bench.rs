@@ -8,52 +8,53 @@ use quorate_bench::engines::Engine;
 use quorate_bench::peers::Peer;
 use quorate_bench::{Task, Wire};
 
-/// `quorate bench`
+/// Flags of `quorate bench`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  quorate bench                        three nodes on this machine, each a process of its own
+  quorate bench                        Three nodes on this machine, one process each
   quorate bench --seconds 5 --json
   quorate bench --work alone,together --wire plain
   quorate bench --against etcd,redlock
   quorate bench --against etcd,zookeeper,redis,redlock --out report
   quorate bench --against stateright,madsim,simpy
 
-Each piece of work is done with mutual TLS between the nodes and without, and compared with what a
-message and its answer take on this machine in the same run:
-  alone     one client takes and frees a lock that nobody else wants
-  apart     16 clients, each with a lock of its own
-  together  8 clients and one lock: how often it is handed on, and how quickly
-  queue     1,000 clients wait for one lock, and each has it once
-  killed    the holder's process is killed: how long until the next one has the lock
-  many      100,000 different locks: what the nodes remember of them (quorate only)
-  idle      eight nodes and nobody who wants anything (quorate only)
+Each task runs with mutual TLS between the nodes and without it. Latencies are compared with the \
+round trip of a bare message on this machine in the same run. Tasks of --work:
+  alone     one client acquires and releases an uncontended lock
+  apart     16 clients, each with its own lock
+  together  8 clients and one lock: rate and latency of hand-offs
+  queue     1,000 clients wait for one lock, and each acquires it once
+  killed    the process of the holder is killed: time until the next client has the lock
+  many      100,000 different locks: memory that the nodes use for each (quorate only)
+  idle      eight nodes without requests: CPU usage (quorate only)
 
-With --against, the servers of others are started where they are installed, on loopback, in
-temporary folders on disk and in memory, and do the same work: etcd and ZooKeeper with three nodes,
-Redis with one, Redlock over five instances of Redis. What is missing is said, and the rest goes on.
-ZooKeeper is Debian's, or that of ZOOKEEPER_HOME. All four take some six minutes.
+With --against, the same tasks run on other servers that are installed. They are started on \
+loopback, with temporary directories on disk and in memory: etcd and ZooKeeper with three nodes, \
+Redis with one, Redlock over five instances of Redis. Missing servers are reported and skipped. \
+ZooKeeper is the Debian package, or the installation in ZOOKEEPER_HOME. All four take about six \
+minutes.
 
-stateright, madsim and simpy are beside our checker and simulator instead: small programs are built
-and run in a temporary folder, with the cargo or the python3 of the PATH; what they need is
-downloaded.")]
+stateright, madsim and simpy are compared with our model checker and simulator instead. Small \
+programs are built and run in a temporary directory, with the cargo or python3 of the PATH. Their \
+dependencies are downloaded.")]
 pub(crate) struct BenchFlags {
-    /// How long each piece of work lasts
+    /// Duration of each task in seconds
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
     pub(crate) seconds: u64,
-    /// Which work
+    /// Tasks to run [default: all]
     #[arg(long, value_name = "WORK,..", value_delimiter = ',', value_parser = one_of(Task::ALL.into_iter(), Task::name))]
     work: Vec<Task>,
-    /// How nodes talk to each other; without, both ways are measured
+    /// Connections between nodes: mutual TLS or plain TCP [default: both]
     #[arg(long, value_enum)]
     wire: Option<BenchWire>,
-    /// How many nodes
+    /// Number of nodes
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
     pub(crate) nodes: u32,
-    /// Whom to compare with, in one table
+    /// Systems to compare with, in one table
     #[arg(long, value_name = "OTHER,..", value_delimiter = ',', value_parser = one_of(Competitor::all(), Competitor::name))]
     pub(crate) against: Vec<Competitor>,
-    /// A folder for performance.md, performance.svg and performance.json; it is made if it is not there
+    /// Directory for performance.md, performance.svg and performance.json; created if it does not exist
     #[arg(long, value_name = "FOLDER", requires = "against")]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON
@@ -62,13 +63,13 @@ pub(crate) struct BenchFlags {
 }
 
 impl BenchFlags {
-    /// The tasks that were chosen, or all, in the order in which they are done.
+    /// Selected tasks in the order of execution; the default is all tasks.
     pub(crate) fn tasks(&self) -> Vec<Task> {
         let chosen = |task: &Task| self.work.is_empty() || self.work.contains(task);
         Task::ALL.into_iter().filter(chosen).collect()
     }
 
-    /// The ways in which nodes talk that were chosen, or both.
+    /// Selected kinds of connections between nodes; the default is both.
     pub(crate) fn wires(&self) -> Vec<Wire> {
         match self.wire {
             None => vec![Wire::Tls, Wire::Plain],
@@ -77,27 +78,27 @@ impl BenchFlags {
         }
     }
 
-    /// The services to compare with, each once, in their own order.
+    /// Selected services to compare with, without duplicates, in a fixed order.
     pub(crate) fn peers(&self) -> Vec<Peer> {
         let chosen = |peer: &Peer| self.against.contains(&Competitor::Service(*peer));
         Peer::ALL.into_iter().filter(chosen).collect()
     }
 
-    /// The simulators and checkers to compare with, each once, in their own order.
+    /// Selected simulators and model checkers to compare with, without duplicates, in a fixed order.
     pub(crate) fn engines(&self) -> Vec<Engine> {
         let chosen = |engine: &Engine| self.against.contains(&Competitor::Engine(*engine));
         Engine::ALL.into_iter().filter(chosen).collect()
     }
 }
 
-/// How nodes talk to each other.
+/// Connections between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BenchWire {
     Tls,
     Plain,
 }
 
-/// Whom to compare with.
+/// System to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Competitor {
     Service(Peer),
@@ -118,7 +119,7 @@ impl Competitor {
     }
 }
 
-/// One of these, by its name.
+/// Parser that accepts the name of one of these values.
 fn one_of<T: Copy + Send + Sync + 'static>(
     all: impl Iterator<Item = T>,
     name: fn(T) -> &'static str,

@@ -11,71 +11,75 @@ use quorate_lab::shard::Shard;
 
 use crate::memory::MemorySize;
 
-/// `quorate campaign`
+/// Flags of `quorate campaign`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   quorate campaign ricart-agrawala --seeds 200
   quorate campaign central -n 2..8 --crashes 1..3 --seeds 100
-  quorate campaign maekawa-original --first             stops at the first violation, shrinks it
+  quorate campaign maekawa-original --first                 Stop at the first violation
   quorate campaign maekawa-original --seeds 100 --keep found
-  quorate campaign lamport --beyond --seeds 200         losses, crashes, .., and what they break
+  quorate campaign lamport --beyond --seeds 200             Break the assumptions of the algorithm
   quorate campaign quorum --minutes 0.1 --resume quorum.part
-  quorate campaign quorum --seeds 400 --shard 1/4 > 1.part   for `quorate merge`
+  quorate campaign quorum --seeds 400 --shard 1/4 > 1.part  Run one part, for `quorate merge`
 
-Each seed makes a world inside the algorithm's assumptions: how many processes, delays, the order
-of links, who asks when and how often and, where the algorithm bears it, who crashes when and who
-notices when. The same flags and seed make the same world, whatever the number of threads.
+Each seed generates a scenario inside the assumptions of the algorithm: the number of processes, \
+delays, the order of links, requests and, if the algorithm tolerates them, crashes and the times at \
+which they are detected. The same flags and seed generate the same scenario, regardless of the \
+number of threads.
 
-Violations are put together by their causes. The first world of each is made as small as it gets;
-that of the first cause is written to a file for `quorate replay`, with --keep those of all.")]
+Violations are grouped by cause. The first scenario of each cause is reduced to a minimal one. The \
+one of the first cause is written to a file for `quorate replay`; --keep writes those of all \
+causes.")]
 pub(crate) struct CampaignFlags {
-    /// The algorithm; `quorate list` names them
+    /// Algorithm to run; `quorate list` lists them all
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
     algorithm: String,
-    /// How many seeds, each a run; 1000 if neither this nor --minutes is said
+    /// Number of seeds, one run each [default: 1000, or unlimited with --minutes]
     #[arg(long, value_name = "M")]
     seeds: Option<u64>,
-    /// Stop when this time is up
+    /// Stop after this many minutes
     #[arg(long, value_name = "T")]
     pub(crate) minutes: Option<Minutes>,
-    /// The first seed
+    /// First seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// How many processes, both ends included
+    /// Number of processes, or an inclusive range
     #[arg(short = 'n', long = "processes", value_name = "N|LOW..HIGH", default_value = "2..16")]
     processes: CountRange,
-    /// How many of them crash; all but one, at most, if not said and the algorithm bears it
+    /// Number of crashes, or an inclusive range [default: as many as the algorithm tolerates, at most all processes but
+    /// one]
     #[arg(long, value_name = "F|LOW..HIGH")]
     crashes: Option<CountRange>,
-    /// The quorum system, where the algorithm votes
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
+    /// depends on the algorithm]
     #[arg(long, value_name = "SYSTEM")]
     quorums: Option<String>,
-    /// Watch a property though it is not promised (repeatable)
+    /// Check a property even if the algorithm does not promise it (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
-    /// Leave one or two of the algorithm's assumptions in each world, to see what breaks
+    /// Break one or two assumptions of the algorithm in each run, to see which properties are violated
     #[arg(long)]
     beyond: bool,
-    /// Stop at the first violation, which is that of the lowest seed
+    /// Stop at the first violation, the one with the lowest seed
     #[arg(long)]
     first: bool,
-    /// Keep progress in this file, and go on from what it holds
+    /// Save progress in this file, and continue from it if it exists
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
-    /// Run part I of K only and print it for `quorate merge`
+    /// Run only part I of K, and print it for `quorate merge`
     #[arg(long, value_name = "I/K", conflicts_with_all = ["minutes", "keep", "no_shrink"])]
     pub(crate) shard: Option<Shard>,
-    /// Threads; as many as there are cores if not said
+    /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,
-    /// Memory that all runs together may take, such as 8GiB; most of what is free if not said
+    /// Memory limit of all runs together, such as 8GiB [default: three quarters of the available memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
     /// Write a scenario of each cause to this directory, at most 10
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Leave violations as they are, and write none unless --keep is said
+    /// Do not shrink violations, and write none unless --keep is given
     #[arg(long)]
     pub(crate) no_shrink: bool,
     /// Print JSON
@@ -84,7 +88,7 @@ pub(crate) struct CampaignFlags {
 }
 
 impl CampaignFlags {
-    /// What is asked for.
+    /// Campaign that the flags describe.
     pub(crate) fn request(&self) -> CampaignRequest {
         let ends = |range: &CountRange| [*range.0.start(), *range.0.end()];
         let default_seeds =
@@ -103,10 +107,10 @@ impl CampaignFlags {
     }
 }
 
-/// How many seeds there are if nobody says.
+/// Default number of seeds.
 const DEFAULT_SEEDS: u64 = 1_000;
 
-/// A length of real time in minutes: `10`, `0.5`.
+/// Duration in minutes of real time: `10`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Minutes(pub(crate) Duration);
 
@@ -120,7 +124,7 @@ impl FromStr for Minutes {
     }
 }
 
-/// A number, or a range of numbers with both ends: `8`, `2..16`.
+/// Number, or inclusive range of numbers: `8`, `2..16`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CountRange(pub(crate) RangeInclusive<usize>);
 

@@ -10,7 +10,7 @@ use quorate_sim::scenario::Requesters;
 use super::{DiagramFlags, YesNo};
 use crate::memory::MemorySize;
 
-/// `quorate check`
+/// Flags of `quorate check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,84 +26,89 @@ Examples:
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
 
-Whatever can happen may happen next: a message arrives, a user asks to enter or leaves, begins an
-election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
-crash. Every state is visited, so that what holds here holds in every run of this world; a
-counterexample is a shortest one. A search that stops before says how far it came, and not that the
-algorithm is correct. Processes crash and do not lie. Time goes by only for who sets timers, in steps of
-the longest that a message takes; detectors and clocks are left to `quorate campaign`.")]
+Each step delivers a message, lets a user request entry, leave, start an election, propose or \
+multicast, crashes a process (also in the middle of a multicast), or reports a crash to a process. \
+Every reachable state is visited, so a property that holds here holds in every run of this system. A \
+counterexample is a shortest one. A search that stops early reports how far it got, and proves \
+nothing about the rest.
+
+Processes may crash, but do not lie. Time passes only if processes set timers, in steps of the \
+maximum message delay. Failure detectors and clock synchronisation cannot be explored; use \
+`quorate campaign` for them.")]
 pub(crate) struct CheckFlags {
-    /// The algorithm; `quorate list` names them
+    /// Algorithm to explore; `quorate list` lists them all
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
     pub(crate) algorithm: String,
-    /// How many processes, 8 at most
+    /// Number of processes, at most 8
     #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 3)]
     pub(crate) processes: usize,
-    /// How often each requester asks, begins an election or multicasts; an agreement is made once
+    /// Number of times that each requester requests entry, starts an election or multicasts; must be 1 for an agreement
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) requests: u8,
-    /// Who asks, begins an election or multicasts: one, all or a number
+    /// Processes that request entry, start an election or multicast: one (process 0), all, or the first K
     #[arg(long, value_name = "one|all|K", default_value = "all")]
     pub(crate) requesters: Requesters,
-    /// These ask, in place of the first ones: 0,3
+    /// Explicit set of requesters, such as 0,3, in place of --requesters
     #[arg(long, value_name = "P,..", conflicts_with = "requesters")]
     pub(crate) asking: Option<SetText>,
-    /// How many processes may crash
+    /// Maximum number of crashes
     #[arg(long, value_name = "F", default_value_t = 0)]
     pub(crate) crashes: u8,
-    /// Only these processes may crash: 0,2
+    /// Processes that may crash, such as 0,2 [default: all]
     #[arg(long, value_name = "P,..", requires = "crashes")]
     pub(crate) crashing: Option<SetText>,
-    /// How many crashed processes may come back with their memory
+    /// Maximum number of recoveries of crashed processes, with their memory
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) recoveries: u8,
-    /// How long a lease lasts, in longest message delays, 15 at most, where the algorithm has leases
+    /// Duration of a lease in maximum message delays, at most 15, if the algorithm has leases
     #[arg(long, value_name = "I", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=15))]
     pub(crate) lease: u8,
-    /// How often a client renews its lease before it gives up waiting, where the algorithm has leases
+    /// Number of lease renewals before a waiting client gives up, if the algorithm has leases
     #[arg(long, value_name = "R", default_value_t = 0)]
     pub(crate) renewals: u32,
-    /// How many messages may be lost
+    /// Maximum number of lost messages
     #[arg(long, value_name = "L", default_value_t = 0)]
     pub(crate) losses: u8,
-    /// How often somebody may be suspected wrongly
+    /// Maximum number of false suspicions
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) suspicions: u8,
-    /// Whether links keep the order of messages
+    /// Whether links keep the order of messages (FIFO)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(super) fifo: YesNo,
-    /// The quorum system, where the algorithm votes
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
+    /// depends on the algorithm]
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) quorums: Option<String>,
-    /// The tree to talk along, where the algorithm does
+    /// Spanning tree that messages follow, if the algorithm uses one: chain, star, binary, or edges such as 0-1,1-2
+    /// [default: binary]
     #[arg(long, value_name = "TREE")]
     pub(crate) tree: Option<TreeText>,
-    /// The process that serves the others, where the algorithm has one
+    /// Process that is the server or the commander, if the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub(crate) server: u32,
-    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    /// Identifiers for an election, starting with process 0 [default: the process numbers]
     #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
     pub(crate) ids: Vec<u64>,
-    /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
+    /// Proposed values of an agreement, starting with process 0 [default: n down to 1, or attack, or commit]
     #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
     pub(crate) values: Vec<u64>,
-    /// How many faults an agreement is to bear; at most 2 of what it can bear if not said
+    /// Number of faults that an agreement must tolerate [default: depends on the algorithm]
     #[arg(long, value_name = "F")]
     pub(crate) faults: Option<usize>,
-    /// Judge a property of a multicast though it is not promised (repeatable)
+    /// Check a property of a multicast even if the algorithm does not promise it (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) watch: Vec<String>,
-    /// Keep votes until leaving, where the algorithm could give them back earlier
+    /// Keep votes until the exit, in algorithms that could return them earlier
     #[arg(long)]
     pub(crate) no_cancel: bool,
-    /// The permission goes straight from the leaving to the next, where a server could pass it on
+    /// Pass the permission directly from one process to the next, in algorithms with a server that could do so
     #[arg(long)]
     pub(crate) hand_over: bool,
-    /// Go no further from the start than this
+    /// Maximum number of steps from the initial state [default: unlimited]
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<u32>,
-    /// Leave out what cannot matter: orders of deliveries that commute, names of processes that are alike, both or
-    /// neither
+    /// Reductions to use: `order` explores deliveries that commute in one order only, `names` merges states that differ
+    /// only by a renaming of identical processes, `yes` uses both, and `no` neither
     #[arg(
         long,
         value_name = "yes|no|order|names",
@@ -114,13 +119,13 @@ pub(crate) struct CheckFlags {
     /// Look for violations of this property only
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) only: Option<String>,
-    /// Threads; as many as there are cores if not said
+    /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,
-    /// Memory that the search may take, such as 8GiB; most of what is free if not said
+    /// Memory limit of the search, such as 8GiB [default: three quarters of the available memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
-    /// Write the counterexample to this file, as a scenario
+    /// Write the counterexample to a scenario file
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
     /// Print JSON
@@ -136,7 +141,7 @@ impl CheckFlags {
         self.fifo == YesNo::Yes
     }
 
-    /// What to leave out.
+    /// Reductions that the flags select.
     pub(crate) fn reductions(&self) -> Reductions {
         Reductions {
             partial_order: matches!(self.reduce, Reduce::Yes | Reduce::Order),
@@ -145,7 +150,7 @@ impl CheckFlags {
     }
 }
 
-/// What to leave out.
+/// Selection of reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Reduce {
     Yes,

@@ -1,4 +1,4 @@
-//! What is drawn of a run, and how: the same flags wherever there is a picture.
+//! Flags for diagrams, shared by all commands that draw a run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,40 +9,40 @@ use quorate_sim::notation::{NotationError, SetText, When, Window};
 
 use crate::command_error::CommandError;
 
-/// A diagram of the run beside what is printed.
+/// Flags for a diagram of the run, in addition to the printed result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Diagram")]
 pub(crate) struct DiagramFlags {
-    /// Draw the run as a space-time diagram; .svg and .png say in which format
+    /// Draw the run as a space-time diagram; the extension .svg or .png selects the format
     #[arg(long, value_name = "FILE")]
     pub(crate) diagram: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) view: ViewFlags,
 }
 
-/// How to draw.
+/// Flags that select the contents and the style of a diagram.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Diagram")]
 pub(crate) struct ViewFlags {
-    /// The part of the run to draw
+    /// Part of the run to draw [default: all]
     #[arg(long, value_name = "LOW..HIGH", value_parser = parse_window)]
     window: Option<(u64, Option<u64>)>,
-    /// Whose lines to draw; everybody's, or of many those with most to tell, if not said
+    /// Processes to draw [default: all, or the most active ones if there are many]
     #[arg(long, value_name = "P,P,..")]
     lanes: Option<SetText>,
-    /// How many messages to draw at most, an even choice of more [default: 400]
+    /// Maximum number of messages to draw; of more, an even selection is drawn [default: 400]
     #[arg(long, value_name = "K")]
     arrows: Option<usize>,
-    /// How wide the picture is, in pixels [default: 1280]
+    /// Width of the picture in pixels [default: 1280]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(360..=20_000))]
     width: Option<u32>,
-    /// auto (as the reader prefers; light in a PNG), light or dark [default: auto]
+    /// Colours: auto (the reader's preference; light in a PNG), light or dark [default: auto]
     #[arg(long, value_name = "THEME")]
     theme: Option<Theme>,
 }
 
 impl DiagramFlags {
-    /// Where to draw to, if anywhere; another picture may have the theme too.
+    /// File of the diagram, if requested. With `another` picture, `--theme` does not need a diagram.
     pub(crate) fn file(&self, another: bool) -> Result<Option<&Path>, CommandError> {
         match &self.diagram {
             Some(path) => Ok(Some(path)),
@@ -55,7 +55,7 @@ impl DiagramFlags {
 }
 
 impl ViewFlags {
-    /// What they ask for.
+    /// View that the flags describe.
     pub(crate) fn view(&self) -> DiagramView {
         let defaults = DiagramView::default();
         let (from, to) = self.window.unwrap_or((0, None));
@@ -71,7 +71,7 @@ impl ViewFlags {
         }
     }
 
-    /// The first flag that was given.
+    /// First of these flags that was given.
     fn first(&self) -> Option<&'static str> {
         let given = [
             ("--window", self.window.is_some()),

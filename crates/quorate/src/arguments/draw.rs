@@ -6,23 +6,22 @@ use clap::Args;
 
 use super::ViewFlags;
 
-/// `quorate draw`
+/// Flags of `quorate draw`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples:
-  quorate sim central -n 4 --requesters all --trace run.jsonl
+Examples, after `quorate sim central -n 4 --requesters all --trace run.jsonl`:
   quorate draw run.jsonl -o run.svg
   quorate draw run.jsonl -o start.png --window 0..3ms --theme dark
 
-`sim`, `replay` and `check` draw at once with --diagram; a trace can be drawn again, another part of it or for
-other eyes.")]
+`sim`, `replay` and `check` draw directly with --diagram. A trace can be drawn again later, with \
+another window, other processes or another theme.")]
 pub(crate) struct DrawFlags {
-    /// The trace, as `--trace FILE.jsonl` wrote it
+    /// Trace written by `--trace FILE.jsonl`
     pub(crate) trace: PathBuf,
-    /// The picture; .svg and .png say in which format
+    /// Picture to write; the extension .svg or .png selects the format
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// The heading; the name of the trace if not said
+    /// Title of the picture [default: the name of the trace]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use quorate_core::quorum::AnySystem;
 use quorate_draw::Theme;
 use quorate_sim::notation::SetText;
 
-/// `quorate quorum`
+/// Flags of `quorate quorum`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -17,29 +17,31 @@ Examples:
   quorate quorum vcube -n 8 --failed 3 --diagram vcube.svg
   quorate quorum plane -n 13 --json | jq .maekawa
 
-A view is who is believed to have failed. Up to 16 processes all views are gone through; of more
-some are drawn from the seed, and the answer says so. Up to 1024 processes JSON lists every quorum,
-of more (65536 at most) those of a few; degree and load are null where not every quorum is built.")]
+A view is the set of processes that are believed to have failed. With up to 16 processes all views \
+are enumerated; with more, views are sampled with the seed, and the report says so. With up to 1024 \
+processes JSON lists every quorum; with more (at most 65536), it lists some. Degree and load are \
+null unless every quorum is built.")]
 pub(crate) struct QuorumFlags {
-    /// The system: vcube, tree, grid (with substitutes), grid-fixed, majority or plane
+    /// Quorum system: vcube, tree, grid (with substitutes), grid-fixed, majority, majority-live (of the live processes)
+    /// or plane
     #[arg(value_parser = system_names(), hide_possible_values = true)]
     pub(crate) system: String,
-    /// How many processes
+    /// Number of processes
     #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 8)]
     pub(crate) processes: usize,
-    /// Whose quorum to draw; that of the first live process if not said
+    /// Process whose quorum is drawn [default: the first live process]
     #[arg(long, value_name = "P")]
     pub(crate) process: Option<u32>,
-    /// Who has failed
+    /// Processes that have failed [default: none]
     #[arg(long, value_name = "P,P,..")]
     pub(crate) failed: Option<SetText>,
-    /// The seed of views that are drawn
+    /// Seed of the sampled views
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Draw the processes where they stand, with the quorum; .svg and .png say in which format
+    /// Draw the structure of the system and the quorum; the extension .svg or .png selects the format
     #[arg(long, value_name = "FILE")]
     pub(crate) diagram: Option<PathBuf>,
-    /// Of the drawing: auto (as the reader prefers; light in a PNG), light or dark
+    /// Colours of the drawing: auto (the reader's preference; light in a PNG), light or dark
     #[arg(long, value_name = "THEME", default_value = "auto", requires = "diagram")]
     pub(crate) theme: Theme,
     /// Print JSON

@@ -1,4 +1,4 @@
-//! The flags of what runs a cluster and of what uses one.
+//! Flags of the commands that run a cluster or use one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,54 +9,54 @@ use clap::{Args, ValueEnum};
 use quorate_client::Backend;
 use quorate_sim::notation::parse_span;
 
-/// A time as everywhere else: 5ms, 2s.
+/// Parses a duration such as `5ms` or `2s`.
 fn duration(text: &str) -> Result<Duration, String> {
     let span = parse_span(text).map_err(|error| error.to_string())?;
     Ok(Duration::from_nanos(span.0))
 }
 
-/// Where the cluster is.
+/// Address of the cluster, and credentials.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterFlags {
-    /// Who gives the locks, and where: quorate://HOST:PORT, etcd://HOST:PORT, or etcds://HOST:PORT for TLS; several
-    /// HOST:PORT with commas between them. Without, QUORATE_BACKEND says, or --endpoint
+    /// Cluster that provides the locks: quorate://HOST:PORT, etcd://HOST:PORT, or etcds://HOST:PORT for TLS; several
+    /// HOST:PORT are separated by commas [env: QUORATE_BACKEND] [default: the cluster at --endpoint]
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
     pub(crate) backend: Option<Backend>,
-    /// A node of the cluster; several with commas between them, which are tried in turn. Without, QUORATE_ENDPOINT
-    /// says, or else 127.0.0.1:7480
+    /// Node of the cluster; several are separated by commas and tried in turn [env: QUORATE_ENDPOINT]
+    /// [default: 127.0.0.1:7480]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) endpoint: Vec<String>,
-    /// The certificate of the cluster's authority: speak TLS. Without, QUORATE_CA says
-    #[arg(long, value_name = "FILE", help_heading = "Who you are")]
+    /// Certificate of the cluster's authority; enables TLS [env: QUORATE_CA]
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub(crate) ca: Option<PathBuf>,
-    /// Your own certificate, if you are known by one. Without, QUORATE_CERT says
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Who you are")]
+    /// Certificate of the client [env: QUORATE_CERT]
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Authentication")]
     pub(crate) cert: Option<PathBuf>,
-    /// The key of your certificate. Without, QUORATE_KEY says
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Who you are")]
+    /// Private key of the client certificate [env: QUORATE_KEY]
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Authentication")]
     pub(crate) key: Option<PathBuf>,
-    /// A file with the token by which you are known, or with USER:PASSWORD for etcd. Without, QUORATE_TOKEN_FILE says
-    #[arg(long, value_name = "FILE", help_heading = "Who you are")]
+    /// File with the token of the client, or with USER:PASSWORD for etcd [env: QUORATE_TOKEN_FILE]
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub(crate) token_file: Option<PathBuf>,
 }
 
-/// `quorate up`
+/// Flags of `quorate up`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  quorate up                     five nodes in one process, on this machine
+  quorate up                     Start five nodes in one process
   quorate up -n 3 --port 7490 --open
 
-The address that it prints has the cluster, its locks and the lab in one page, and the HTTP API:
+The printed address serves a page with the cluster, its locks and the lab, and the HTTP API:
   curl -s http://127.0.0.1:7480/v1/status
   curl -s http://127.0.0.1:7480/openapi.json
 
-The cluster forgets everything when it ends. Ctrl-C ends it.")]
+The cluster keeps its state in memory and loses it when it stops. Press Ctrl-C to stop it.")]
 pub(crate) struct UpFlags {
-    /// How many nodes
+    /// Number of nodes
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
     pub(crate) nodes: u32,
-    /// The port for clients of the first node; the others' are free ones
+    /// Client port of the first node; the other nodes use free ports
     #[arg(long, value_name = "P", default_value_t = 7480)]
     pub(crate) port: u16,
     /// Open the page in a browser
@@ -64,120 +64,147 @@ pub(crate) struct UpFlags {
     pub(crate) open: bool,
 }
 
-/// `quorate node`
+/// Flags of `quorate node`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example of a file:
+Example:
+  quorate node --config node.toml --new-cluster
+
+Example of a configuration file:
   cluster = \"9f2b1c0d5e6f7a8b9c0d1e2f3a4b5c6d\"   # any number, the same on all nodes
   id = 0
   clients = \"127.0.0.1:7480\"
-  data = \"data\"                # where to remember which numbers were used
+  data = \"data\"                # directory for votes and reserved numbers
   [peers]
   0 = \"10.0.0.1:7481\"
   1 = \"10.0.0.2:7481\"
   2 = \"10.0.0.3:7481\"
-  [tls]                        # made by quorate certs
+  [tls]                        # files from `quorate certs`
   authority = \"certs/ca.pem\"
   certificate = \"certs/node-0.pem\"
   key = \"certs/node-0.key\"
 
-The very first start of all nodes of a cluster is with --new-cluster. A node that starts again without
-having its data does not vote for a while and then asks the others. SIGHUP loads the certificates anew;
-SIGTERM hands what clients have to another node, tells them where to go, and ends it.
+Use --new-cluster only for the very first start of all nodes. A node that restarts without its data \
+abstains from voting for a while, and then asks the other nodes. SIGHUP reloads the certificates. \
+SIGTERM moves the sessions of clients to another node, and then stops this one.
 
-Clients that are not on this machine must say who they are, and speak TLS:
+Clients on other machines must use TLS and authenticate:
   clients = \"10.0.0.1:7480\"
   [[client]]
   name = \"ci\"
-  token_sha256 = \"..\"         # printf %s TOKEN | sha256sum
-  certificate = true           # or a certificate: quorate certs --clients ci
-  acquire = [\"deploy/\"]       # names that begin so
+  token_sha256 = \"..\"          # printf %s TOKEN | sha256sum
+  certificate = true           # or a certificate from `quorate certs --clients ci`
+  acquire = [\"deploy/\"]        # prefixes of names
   observe = [\"\"]
 
-The port of clients also speaks HTTP: /openapi.json describes it; /livez, /readyz and /metrics are for
-whoever looks after it, and systemd is told when it is ready, stops, and lives (Type=notify).")]
+The client port also serves HTTP. /openapi.json describes the API; /livez, /readyz and /metrics are \
+for monitoring. With Type=notify, systemd is notified of readiness, shutdown and liveness.")]
 pub(crate) struct NodeFlags {
-    /// The node's file
+    /// Configuration file of the node
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// The cluster begins: nobody can have a vote of before
+    /// Start a new cluster, in which no node has voted before
     #[arg(long)]
     pub(crate) new_cluster: bool,
-    /// What is written to stderr about what happens: lines for people, or JSON for programs
+    /// Format of the log on stderr
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) log: LogFormat,
-    /// How much of it: error, warn, info, debug, or per part, as in info,quorate_net=debug
+    /// Log level: error, warn, info or debug, also per module, as in info,quorate_net=debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log_level: String,
-    /// Append traces for OpenTelemetry to this file, as OTLP in JSON: the collector's otlpjsonfile receiver reads them
+    /// Append OpenTelemetry traces to this file as OTLP JSON, for the collector's otlpjsonfile receiver
     #[arg(long, value_name = "FILE")]
     pub(crate) spans: Option<PathBuf>,
 }
 
-/// How a log is written.
+/// Format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     Text,
     Json,
 }
 
-/// `quorate lock` and `quorate elect`
-#[derive(Debug, Args)]
-#[command(after_help = "\
+/// Examples and explanation of `quorate lock`.
+pub(super) const LOCK_HELP: &str = "\
 Examples:
   quorate lock deploy -- ./deploy.sh
   quorate lock deploy --timeout 2s -- make install
   quorate lock nightly --timeout 0s --on-lost 'logger lost the lock' -- ./nightly.sh
   quorate lock deploy --backend etcd://127.0.0.1:2379 -- ./deploy.sh
 
-The command gets QUORATE_TOKEN, a number greater than that of any holder before: tell it to whatever
-the lock guards, so that it can refuse smaller ones. QUORATE_LOCK is the name, and QUORATE_DEADLINE
-until when the lock is sure as it starts, in microseconds of the clock that counts since the machine
-was started. If the lock is lost, the command's processes get TERM, and after --grace KILL, before
-anybody else can have it.
+The command gets the name of the lock in QUORATE_LOCK. QUORATE_TOKEN is a fencing token, greater \
+than that of every earlier holder: pass it to the resource that the lock protects, so that it can \
+reject smaller tokens. QUORATE_DEADLINE is the time until which the lock is valid when the command \
+starts, in microseconds of CLOCK_BOOTTIME.
 
-Exit codes: the command's own, 128 + n for a signal; 64 wrong arguments; 69 no cluster, or one without
-a quorum; 75 not acquired in time; 76 lost; 77 not allowed; 126 and 127 if the command cannot be run or
-found.")]
+If the lock is lost, the processes of the command receive TERM, and KILL after --grace, before any \
+other client can acquire the lock.
+
+Exit codes: that of the command, or 128 + n after signal n; 64 invalid arguments; 69 cluster \
+unreachable or without a quorum; 75 not acquired in time; 76 lock lost; 77 not allowed; 126 command \
+cannot be executed; 127 command not found.";
+
+/// Examples and explanation of `quorate elect`.
+pub(super) const ELECT_HELP: &str = "\
+Examples:
+  quorate elect scheduler -- ./scheduler
+  quorate elect scheduler --timeout 2s -- ./scheduler
+  quorate elect scheduler --why http://10.0.0.1:8080 -- ./scheduler
+  quorate elect scheduler --backend etcd://127.0.0.1:2379 -- ./scheduler
+
+The command gets the name of the election in QUORATE_LOCK. QUORATE_TOKEN is a fencing token, greater \
+than that of every earlier leader: pass it to the resources that the leader uses, so that they can \
+reject smaller tokens. QUORATE_DEADLINE is the time until which the leadership is valid when the \
+command starts, in microseconds of CLOCK_BOOTTIME.
+
+If the leadership is lost, the processes of the command receive TERM, and KILL after --grace, before \
+any other client can become the leader.
+
+Exit codes: that of the command, or 128 + n after signal n; 64 invalid arguments; 69 cluster \
+unreachable or without a quorum; 75 not elected in time; 76 leadership lost; 77 not allowed; 126 \
+command cannot be executed; 127 command not found.";
+
+/// Flags of `quorate lock` and `quorate elect`.
+#[derive(Debug, Args)]
 pub(crate) struct LockFlags {
-    /// What the lock, or the election, is called
+    /// Name of the lock or election
     pub(crate) name: String,
-    /// The command
+    /// Command to run, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-    /// How long to wait; 0s takes it only if it is free. Without, as long as it takes
+    /// Maximum time to wait, including the time to connect; with 0s the command runs only if the lock is free [default:
+    /// wait forever]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// After how long without a word the lock is free for others
+    /// Release the lock if the client is silent for this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) ttl: Duration,
-    /// How long the command has to end when the lock is lost
+    /// Time between TERM and KILL if the lock is lost
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(crate) grace: Duration,
-    /// Why, for others to see; a leader proclaims it
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// Reason that other clients see; a leader proclaims it
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) why: String,
-    /// A command for the shell when the lock was lost and the command has ended
+    /// Shell command to run after the lock was lost and the command has ended
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_lost: Option<OsString>,
-    /// Append traces for OpenTelemetry to this file, as OTLP in JSON; nodes write theirs of the same traces
+    /// Append OpenTelemetry traces to this file as OTLP JSON; nodes with --spans write spans of the same traces
     #[arg(long, value_name = "FILE")]
     pub(crate) spans: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
 }
 
-/// What becomes the command under a lock: it dies with whoever started it.
+/// Flags of `quorate become-command`, which executes the command of a lock and is killed with its parent.
 #[derive(Debug, Args)]
 pub(crate) struct BecomeCommandFlags {
-    /// The command
+    /// Command to execute, with its arguments
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<OsString>,
 }
 
-/// `quorate status` and `quorate members`
+/// Flags of `quorate status` and `quorate members`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  quorate status\n  quorate members --json")]
 pub(crate) struct StatusFlags {
     /// Print JSON
     #[arg(long)]
@@ -186,17 +213,17 @@ pub(crate) struct StatusFlags {
     pub(crate) cluster: ClusterFlags,
 }
 
-/// `quorate locks`
+/// Flags of `quorate locks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  quorate locks                  who has what, and who waits
+  quorate locks                  List all locks and elections
   quorate locks deploy/ --json")]
 pub(crate) struct LocksFlags {
-    /// What the names begin with
+    /// Prefix of the names to list [default: all names]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
-    /// Maximum number of requests; default: all
+    /// Maximum number of requests to list [default: all]
     #[arg(long, value_name = "K")]
     pub(crate) most: Option<u32>,
     /// Print JSON
@@ -206,19 +233,19 @@ pub(crate) struct LocksFlags {
     pub(crate) cluster: ClusterFlags,
 }
 
-/// `quorate release`
+/// Flags of `quorate release`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorate release deploy --force --reason 'the host is gone'")]
 pub(crate) struct ReleaseFlags {
-    /// Which lock
+    /// Name of the lock or election
     pub(crate) name: String,
-    /// Yes, take it away from whoever has it
+    /// Confirm that the holder loses the lock
     #[arg(long, required = true)]
     pub(crate) force: bool,
-    /// Why; it is written down
+    /// Reason, which the nodes write to their log
     #[arg(long, value_name = "TEXT", required = true)]
     pub(crate) reason: String,
-    /// It is an election
+    /// Release an election in place of a lock
     #[arg(long)]
     pub(crate) election: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `quorate status`, `members`, `locks` and `release`: a cluster from outside.
+//! `quorate status`, `members`, `locks` and `release`: administration of a cluster.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ pub(crate) fn status(flags: &StatusFlags) -> CommandResult {
         let ms = |micros: u64| format!("{:.1} ms", micros as f64 / 1_000.0);
         let up = status.members.iter().filter(|member| member.up).count();
         writeln!(out, "cluster   {:032x}", status.cluster)?;
-        writeln!(out, "asked     node {}", status.node)?;
+        writeln!(out, "answered  by node {}", status.node)?;
         writeln!(
             out,
             "nodes     {up} of {} up, quorums: {}",
@@ -33,22 +33,22 @@ pub(crate) fn status(flags: &StatusFlags) -> CommandResult {
         writeln!(
             out,
             "quorum    {}",
-            if status.quorum { "yes" } else { "no: nothing is granted" }
+            if status.quorum { "yes" } else { "no: no lock can be granted" }
         )?;
         for reason in &status.reasons {
             writeln!(out, "not ready {}", plain(reason))?;
         }
         writeln!(
             out,
-            "locks     {} known here, {} requests of {} sessions",
+            "locks     {} known to this node, {} requests of {} sessions",
             status.locks, status.requests, status.sessions
         )?;
         writeln!(
             out,
-            "a holder whose node dies is replaced within {} of its last sign of life",
-            ms(status.replaced_within_us)
+            "a failed holder is replaced within {} of its last message, and not before {} after it",
+            ms(status.replaced_within_us),
+            ms(status.not_before_us)
         )?;
-        writeln!(out, "and no earlier than {} after it", ms(status.not_before_us))?;
     }
     out.flush()?;
     Ok(exit_code(status.quorum))
@@ -129,7 +129,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
     })?;
     let (list, silent) = (list.requests, list.silent);
     for node in &silent {
-        anstream::eprintln!("node {node} does not answer: what is asked for through it is missing");
+        anstream::eprintln!("node {node} does not respond: requests through it are not listed");
     }
     let mut out = anstream::stdout().lock();
     if flags.json {
@@ -140,7 +140,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
         return Ok(ExitCode::SUCCESS);
     }
     if list.is_empty() && silent.is_empty() {
-        anstream::eprintln!("nobody has or wants anything");
+        anstream::eprintln!("no locks are held or requested");
     }
     let mut last = None;
     for request in &list {
@@ -150,7 +150,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
             last = Some(&request.name);
         }
         let state = match request.state {
-            RequestState::Holding { token, .. } => format!("has it, token {token}"),
+            RequestState::Holding { token, .. } => format!("holds it, token {token}"),
             RequestState::Waiting => "waits".to_owned(),
         };
         let why = if request.why.is_empty() {
@@ -167,7 +167,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
                 request.for_ms as f64 / 1_000.0,
                 request.node
             )?,
-            // Nothing else is known.
+            // Other backends report no duration, location or node.
             _ => writeln!(out, "  {state:<22} {client_name}{why}")?,
         }
     }
@@ -175,7 +175,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Somebody else's words, without what would act on a terminal.
+/// Text from other clients, with control characters escaped for the terminal.
 fn plain(text: &str) -> String {
     quorate_client::escaped(text).to_string()
 }
@@ -217,7 +217,7 @@ pub(crate) fn release(flags: &ReleaseFlags) -> CommandResult {
         }
     })?;
     if !released {
-        anstream::eprintln!("nobody has {}", flags.name);
+        anstream::eprintln!("{} is not held by any client", flags.name);
     }
     Ok(exit_code(released))
 }

@@ -1,4 +1,4 @@
-//! `quorate campaign`: many seeds, each a random world inside the assumptions.
+//! `quorate campaign`: runs many seeds, each a random world within the assumptions.
 
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -22,7 +22,7 @@ use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 use crate::memory;
 
-/// Progress is kept this often.
+/// Interval at which progress is saved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(flags: &CampaignFlags) -> CommandResult {
@@ -70,14 +70,14 @@ pub(crate) fn run(flags: &CampaignFlags) -> CommandResult {
     })
 }
 
-/// What a file of progress says, or nothing yet.
+/// Reads a progress file; returns an empty shard if the file does not exist.
 fn read_progress(
     path: &Path,
     request: &CampaignRequest,
     shard: Shard,
 ) -> Result<CampaignShard, CommandError> {
     let refused = |why: &str| CommandError::new(format!("--resume: {} {why}", path.display()));
-    // That it can be written is better known now than in the end.
+    // Check that the file can be written before the campaign starts.
     AtomicFile::create(path)?;
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -90,11 +90,11 @@ fn read_progress(
         ShardResult::Campaign(campaign) if campaign.request == *request && part.shard == shard => {
             Ok(*campaign)
         }
-        _ => Err(refused("was begun with other flags; give the same, or name another file")),
+        _ => Err(refused("was started with other flags; use the same flags or another file")),
     }
 }
 
-/// The file that progress is kept in.
+/// File in which progress is saved.
 struct ProgressFile<'a> {
     path: Option<&'a Path>,
     shard: Shard,
@@ -104,7 +104,7 @@ struct ProgressFile<'a> {
 impl ProgressFile<'_> {
     fn save_if_due(&mut self, part: &CampaignShard) {
         if now() >= self.last + SAVE_INTERVAL {
-            // A file that cannot be written now may be later; in the end it has to be.
+            // A failed write is ignored here. The final write must succeed.
             let _ = self.save(part);
             self.last = now();
         }
@@ -128,10 +128,10 @@ fn print_shard(shard: Shard, part: CampaignShard) -> Result<(), CommandError> {
     Ok(out.flush()?)
 }
 
-/// More threads than this are a slip of the finger.
+/// Maximum number of threads, to catch typing errors.
 const THREADS_MOST: usize = 1_024;
 
-/// As many threads as were asked for, or as there are cores.
+/// Requested number of threads; the default is the number of cores.
 pub(super) fn threads(requested: Option<usize>) -> Result<usize, CommandError> {
     let cores = available_parallelism().map_or(1, |cores| cores.get());
     let threads = requested.unwrap_or(cores);
@@ -141,13 +141,13 @@ pub(super) fn threads(requested: Option<usize>) -> Result<usize, CommandError> {
     }
 }
 
-/// Set by Ctrl-C; the second one ends the program at once.
+/// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program immediately.
 pub(super) fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
-    // Without a handler Ctrl-C simply ends it; nothing is lost but what was found so far.
+    // Without a handler Ctrl-C ends the program, and only the findings so far are lost.
     let _ = ctrlc::set_handler(move || {
-        // Who insists gets what it wants.
+        // A second Ctrl-C forces the exit.
         if seen.swap(true, Ordering::Relaxed) {
             std::process::exit(1);
         }
@@ -164,7 +164,7 @@ pub(super) fn explain(error: CampaignError) -> CommandError {
     }
 }
 
-/// A bar on stderr, if somebody is there to see it.
+/// Progress bar on stderr, hidden unless stderr is a terminal.
 fn progress_bar(part: &CampaignShard, shard: Shard, endless: bool) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
@@ -189,7 +189,7 @@ pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long it took is told beside the results, and when to stop is no part of them"
+    reason = "the duration is printed beside the results, and the time to stop is not part of them"
 )]
 fn now() -> Instant {
     Instant::now()

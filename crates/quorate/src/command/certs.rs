@@ -1,4 +1,4 @@
-//! `quorate certs`: an authority and certificates for the nodes of a cluster.
+//! `quorate certs`: creates a certificate authority and certificates for the nodes of a cluster.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,7 +14,8 @@ use crate::command_error::CommandError;
 pub(crate) fn certs(flags: &CertsFlags) -> CommandResult {
     let (named, nodes) = (flags.addresses.len(), flags.nodes as usize);
     if named > 0 && named != nodes {
-        let problem = format!("--addresses: {named} for {nodes} nodes; name one for each");
+        let problem =
+            format!("--addresses: {named} addresses for {nodes} nodes; give one for each node");
         return Err(CommandError::new(problem));
     }
     let names = |node: usize| flags.addresses.get(node).cloned().into_iter().collect();

@@ -1,4 +1,4 @@
-//! `quorate check`: every interleaving of a small world.
+//! `quorate check`: explores every interleaving of a small world.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ use crate::memory;
 use crate::picture::{self, PictureFile};
 use crate::print;
 
-/// Who knows what of whom is kept in 64 bits, and more could not be gone through anyhow.
+/// The explorer keeps a bit for each pair of processes in 64 bits. Larger worlds are too large to explore anyway.
 const PROCESSES_MOST: usize = 8;
 
 pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
@@ -69,14 +69,14 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
 fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
     if !(1..=PROCESSES_MOST).contains(&flags.processes) {
         return Err(CommandError::new(format!(
-            "-n: 1 to {PROCESSES_MOST} processes can be explored, not {}; `quorate campaign` takes more, at random",
+            "-n: 1 to {PROCESSES_MOST} processes can be explored, not {}; use `quorate campaign` for larger systems",
             flags.processes
         )));
     }
     let crashing = flags.crashing.iter().flat_map(|crashing| &crashing.0);
     if let Some(unknown) = crashing.into_iter().find(|it| it.index() >= flags.processes) {
         return Err(CommandError::new(format!(
-            "--crashing: there is no process {unknown}; they are 0 to {}",
+            "--crashing: there is no process {unknown}; the processes are 0 to {}",
             flags.processes - 1
         )));
     }
@@ -118,7 +118,7 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
     })
 }
 
-/// Those who ask, if they were named.
+/// Requesters named by the flags.
 fn named_requesters(flags: &CheckFlags) -> Vec<ProcessAt> {
     let named = flags.asking.iter().flat_map(|asking| &asking.0);
     named
@@ -147,12 +147,12 @@ fn write(mut file: AtomicFile, scenario: &Scenario, path: &Path) -> Result<(), C
     })?;
     write!(
         file,
-        "# Found by `quorate check`: a shortest way to it, a step each millisecond.\n{text}"
+        "# Shortest counterexample found by `quorate check`, one step per millisecond.\n{text}"
     )?;
     file.commit()
 }
 
-/// Draws the counterexample: the simulator runs it once more.
+/// Draws the counterexample. The simulator runs it again for this.
 fn draw(picture: PictureFile, scenario: &Scenario, flags: &CheckFlags) -> Result<(), CommandError> {
     let mut builder = picture::diagram_builder(scenario.processes);
     quorate_lab::run(scenario, Conditions::default(), Some(&mut builder))
@@ -161,7 +161,7 @@ fn draw(picture: PictureFile, scenario: &Scenario, flags: &CheckFlags) -> Result
     picture.draw_run(&diagram, &flags.picture.view.view())
 }
 
-/// A line on stderr, if somebody is there to see it.
+/// Progress line on stderr, hidden unless stderr is a terminal.
 fn progress_bar() -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
@@ -175,7 +175,7 @@ fn progress_bar() -> ProgressBar {
 fn show(bar: &ProgressBar, progress: &Progress) {
     bar.set_position(progress.states);
     bar.set_message(format!(
-        "{} states, depth {}, {} waiting, {}",
+        "{} states, depth {}, {} queued, {}",
         HumanCount(progress.states),
         progress.depth,
         HumanCount(progress.queue),

@@ -1,4 +1,4 @@
-//! What all commands that use a cluster share.
+//! Functions shared by all commands that use a cluster.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use tokio::runtime::{Builder, Runtime};
 use crate::arguments::ClusterFlags;
 use crate::command_error::CommandError;
 
-/// How a node says that it does not know a client.
+/// Fragment of the message with which a node rejects an unknown client.
 pub(super) const NOT_LET_IN: &str = "does not let this client in";
 
-/// Who gives the locks, and where: the flags say, or the environment, or it is on this machine.
+/// Backend and endpoints from the flags or the environment. The default is a cluster on this machine.
 fn backend(flags: &ClusterFlags) -> Result<Backend, CommandError> {
     let quorate = |endpoints| Backend { kind: BackendKind::Quorate, endpoints };
     if let Some(backend) = &flags.backend {
@@ -37,12 +37,12 @@ fn backend(flags: &ClusterFlags) -> Result<Backend, CommandError> {
     }
 }
 
-/// A client of the cluster. Needs a runtime around it.
+/// Creates a client of the cluster. It must be called within a runtime.
 pub(crate) fn client(flags: &ClusterFlags) -> Result<Client, CommandError> {
     Client::with_backend(backend(flags)?, credentials(flags)?).map_err(CommandError::new)
 }
 
-/// What the flags and the environment say about who asks.
+/// Reads the credentials named by the flags or the environment.
 fn credentials(flags: &ClusterFlags) -> Result<Credentials, CommandError> {
     let file = |flag: &Option<PathBuf>, variable: &str| {
         let from_env =
@@ -62,29 +62,29 @@ fn credentials(flags: &ClusterFlags) -> Result<Credentials, CommandError> {
     Ok(Credentials { token, authority: file(&flags.ca, "QUORATE_CA")?, certificate })
 }
 
-/// A runtime on this thread alone.
+/// Creates a runtime on the current thread.
 pub(crate) fn runtime() -> Result<Runtime, CommandError> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))
+    runtime.map_err(|error| CommandError::new(format!("cannot start the runtime: {error}")))
 }
 
-/// What went wrong with a cluster, and a way out.
+/// Describes a failed request, and suggests a remedy.
 pub(crate) fn failure(client: &Client, error: &Error) -> CommandError {
     match (error, client.backend_kind()) {
         (Error::Unreachable(why), BackendKind::Quorate) if why.contains(NOT_LET_IN) => {
             CommandError::new(format!(
-                "{why}; show it --token-file FILE, or --cert FILE and --key FILE"
+                "{why}; authenticate with --token-file FILE, or with --cert FILE and --key FILE"
             ))
         }
         (Error::Unreachable(why), BackendKind::Quorate) => CommandError::new(format!(
-            "no cluster can be reached ({why}); `quorate up` starts one here, --endpoint names another"
+            "cannot reach the cluster ({why}); start one with `quorate up`, or select another with --endpoint"
         )),
         (Error::Unreachable(why), _) => {
-            CommandError::new(format!("no etcd can be reached ({why}); --backend names another"))
+            CommandError::new(format!("cannot reach etcd ({why}); select another with --backend"))
         }
         (Error::Failed(Refusal::NotAllowed(why)), BackendKind::Etcd | BackendKind::EtcdTls) => {
             CommandError::new(format!(
-                "{why}; --token-file FILE says who you are, as USER:PASSWORD"
+                "{why}; authenticate with --token-file FILE, which contains USER:PASSWORD"
             ))
         }
         (error, _) => CommandError::new(error),

@@ -1,4 +1,4 @@
-//! `quorate draw`: a trace that was written as JSON Lines, as a space-time diagram.
+//! `quorate draw`: draws a JSON Lines trace as a space-time diagram.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -16,14 +16,16 @@ use crate::picture::PictureFile;
 pub(crate) fn draw(flags: &DrawFlags) -> CommandResult {
     let name = flags.trace.display();
     if same_file(&flags.trace, &flags.output) {
-        return Err(CommandError::new("the picture would replace the trace; name another file"));
+        return Err(CommandError::new(
+            "the picture would overwrite the trace; choose another file",
+        ));
     }
     let picture = PictureFile::begin(&flags.output)?;
     let file = File::open(&flags.trace)
         .map_err(|error| CommandError::new(format!("{name} cannot be read: {error}")))?;
     let (processes, records) = trace::read(BufReader::new(file)).map_err(|error| {
         CommandError::new(format!(
-            "{name} cannot be drawn: {error}; --trace FILE.jsonl writes a trace"
+            "{name} cannot be drawn: {error}; write a trace with --trace FILE.jsonl"
         ))
     })?;
     let file_name = flags.trace.file_stem().map(|stem| stem.to_string_lossy().into_owned());

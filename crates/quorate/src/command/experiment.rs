@@ -1,4 +1,4 @@
-//! `quorate experiment`: a table, its charts and how far it is.
+//! `quorate experiment`: runs an experiment and writes its table and charts.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn experiment(flags: &arguments::ExperimentFlags) -> CommandResult {
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
-    // A file that could not be written in the end is no reason to wait for it.
+    // Check that the files can be written before the long experiment starts.
     let files = ExperimentFiles::begin(Paths {
         csv: flags.csv.as_deref(),
         svg: flags.svg.as_deref(),
@@ -41,7 +41,7 @@ pub(crate) fn experiment(flags: &arguments::ExperimentFlags) -> CommandResult {
     write_results(experiment, &findings, files, flags.json)
 }
 
-/// Whoever asks for charts of an experiment that has none should know.
+/// Fails if charts are requested of an experiment that has none.
 pub(super) fn check_draws_charts(
     experiment: &Experiment,
     svg: Option<&Path>,
@@ -56,7 +56,7 @@ pub(super) fn check_draws_charts(
     }
 }
 
-/// Writes the files that were asked for, and prints what was found.
+/// Writes the requested files and prints the findings.
 pub(super) fn write_results(
     experiment: &Experiment,
     findings: &Findings,
@@ -91,7 +91,7 @@ fn list(json: bool) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where files are to be written.
+/// Paths of the requested files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paths<'p> {
     pub(super) csv: Option<&'p Path>,
@@ -100,16 +100,16 @@ pub(super) struct Paths<'p> {
     pub(super) markdown: Option<&'p Path>,
 }
 
-/// The files that were asked for.
+/// Requested files, opened before the experiment starts.
 pub(super) struct ExperimentFiles {
     csv: Option<AtomicFile>,
     charts: Vec<(ImageFormat, Charts)>,
     markdown: Option<(AtomicFile, PathBuf)>,
-    /// What was chosen, for the page to say how it is made again.
+    /// Options of the experiment, for the command line that the page shows.
     options_text: String,
 }
 
-/// What charts are written as.
+/// File format of charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ImageFormat {
     Svg,
@@ -127,7 +127,7 @@ impl ExperimentFiles {
         let named = [("--csv", csv), ("--svg", svg), ("--png", png), ("--markdown", markdown)];
         for (index, (flag, file)) in named.iter().enumerate() {
             for (other_flag, other) in &named[..index] {
-                // Charts in both formats may be in one directory.
+                // Charts in both formats may be in the same directory.
                 if let (Some(file), Some(other)) = (file, other)
                     && same_file(file, other)
                     && !is_folder(file)
@@ -150,7 +150,7 @@ impl ExperimentFiles {
         Ok(Self { csv, charts, markdown, options_text: String::new() })
     }
 
-    /// The same files, made by an experiment with these options.
+    /// Sets the options that the page shows.
     fn with_options(self, options: &Options) -> Self {
         let number = |flag: &str, value: Option<u64>| {
             value.map(|value| format!(" {flag} {value}")).unwrap_or_default()
@@ -185,7 +185,10 @@ impl ExperimentFiles {
                 }
                 Charts::Each(folder) => {
                     std::fs::create_dir_all(&folder).map_err(|error| {
-                        CommandError::new(format!("{} cannot be made: {error}", folder.display()))
+                        CommandError::new(format!(
+                            "{} cannot be created: {error}",
+                            folder.display()
+                        ))
                     })?;
                     for chart in &findings.charts {
                         let extension = image_format.extension();
@@ -211,7 +214,7 @@ impl ImageFormat {
         }
     }
 
-    /// A PNG cannot follow its reader.
+    /// Theme of the format. A PNG cannot follow the reader's preference.
     fn theme(self) -> Theme {
         match self {
             Self::Svg => Theme::Auto,
@@ -227,7 +230,7 @@ impl ImageFormat {
     }
 }
 
-/// A directory is one that is there, or a name that ends like one and will be made.
+/// Whether the path is an existing directory, or ends in a separator and will be created as one.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
@@ -235,7 +238,7 @@ fn is_folder(path: &Path) -> bool {
 impl Charts {
     fn begin(path: &Path, image_format: ImageFormat) -> Result<Self, CommandError> {
         if path.is_dir() {
-            // Whether files can be made there is better known now than in the end.
+            // Check now that files can be created there, not at the end.
             AtomicFile::create(&path.join(format!("charts.{}", image_format.extension())))?;
         } else if !is_folder(path) {
             return AtomicFile::create(path).map(Self::One);
@@ -244,7 +247,7 @@ impl Charts {
             .is_some_and(|above| !above.as_os_str().is_empty() && !above.is_dir())
         {
             return Err(CommandError::new(format!(
-                "{} cannot be made: the directory above it does not exist",
+                "{} cannot be created: its parent directory does not exist",
                 path.display()
             )));
         }
@@ -252,7 +255,7 @@ impl Charts {
     }
 }
 
-/// A bar on stderr, where that is a terminal.
+/// Progress bar on stderr, hidden unless stderr is a terminal.
 struct TerminalProgress(ProgressBar);
 
 impl TerminalProgress {

@@ -1,4 +1,4 @@
-//! What a campaign has found: violations by their causes, each as a file that replays it.
+//! Findings of a campaign: violations grouped by cause, each with a file that replays it.
 
 use std::fs;
 use std::io::Write;
@@ -13,15 +13,15 @@ use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 use crate::print;
 
-/// What becomes of violations.
+/// Options for saving violations.
 pub(crate) struct KeepOptions<'a> {
-    /// Where a file of each cause goes; of the first one to the current directory if not said.
+    /// Directory for one file per cause. The default is the current directory, for the first cause only.
     pub(crate) folder: Option<&'a Path>,
-    /// Whether their worlds are made smaller first.
+    /// Whether scenarios are shrunk before they are saved.
     pub(crate) shrink: bool,
 }
 
-/// Finds the causes of violations, keeps what is to be kept, and prints the report.
+/// Groups violations by cause, saves their scenarios, and prints the report.
 pub(crate) fn conclude(
     generator: &ScenarioGenerator,
     part: CampaignShard,
@@ -59,7 +59,7 @@ pub(crate) fn conclude(
     Ok(print::campaign::print(&request, &report, json)?)
 }
 
-/// The file of a scenario: what it shows, where it comes from, and the scenario.
+/// Contents of a scenario file: a comment on what it shows and where it comes from, and the scenario.
 fn scenario_text(
     request: &CampaignRequest,
     cluster: &Cluster,
@@ -70,14 +70,14 @@ fn scenario_text(
     let detail = cluster.shrunk.as_ref().map_or(&cluster.detail, |shrunk| &shrunk.detail);
     let origin = match &cluster.shrunk {
         None => "Found",
-        Some(shrunk) if shrunk.is_minimal => "Shrunk until nothing can go, found",
-        Some(_) => "Shrunk as far as was tried, found",
+        Some(shrunk) if shrunk.is_minimal => "Shrunk to a minimal scenario, found",
+        Some(_) => "Shrunk, perhaps not to a minimal scenario, found",
     };
     let command = print::campaign::command(request, cluster.first);
     Ok(format!("# {}: {detail}\n# {origin} by `{command}`.\n{toml}", cluster.property))
 }
 
-/// Writes a file of its own for it, and never in place of another; one that says the same will do.
+/// Writes a scenario to a new file. It never replaces another file, but reuses a file with the same contents.
 fn save_scenario(
     folder: &Path,
     cluster: &Cluster,
@@ -86,7 +86,7 @@ fn save_scenario(
 ) -> Result<PathBuf, CommandError> {
     if !folder.as_os_str().is_empty() {
         fs::create_dir_all(folder).map_err(|error| {
-            CommandError::new(format!("--keep: {} cannot be made: {error}", folder.display()))
+            CommandError::new(format!("--keep: {} cannot be created: {error}", folder.display()))
         })?;
     }
     let (algorithm, property) = (&request.algorithm, cluster.property.to_lowercase());
@@ -111,8 +111,10 @@ fn save_scenario(
             }
         }
     }
-    Err(CommandError::new(format!("there are {NAMES_MOST} other files named like {name}.toml")))
+    Err(CommandError::new(format!(
+        "{NAMES_MOST} other files with names like {name}.toml exist; delete some, or use another --keep directory"
+    )))
 }
 
-/// More files of the same name are not looked for.
+/// Maximum number of file names tried for one scenario.
 const NAMES_MOST: u32 = 99;

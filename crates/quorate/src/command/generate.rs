@@ -1,4 +1,4 @@
-//! `quorate completions` and `quorate man`: made from the same definitions as the help.
+//! `quorate completions` and `quorate man`: generated from the same definitions as the help.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(crate) fn man(command: Option<&str>) -> CommandResult {
             let known = root.get_subcommands().map(clap::Command::get_name);
             let hint = match quorate_lab::nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`quorate --help` names them all".to_owned(),
+                None => "`quorate --help` lists all commands".to_owned(),
             };
             CommandError::new(format!("there is no command `{name}`; {hint}"))
         })?,

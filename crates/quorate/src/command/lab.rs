@@ -1,4 +1,4 @@
-//! `quorate lab`: the console in a browser.
+//! `quorate lab`: serves the console for a browser.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -22,17 +22,19 @@ pub(crate) fn lab(flags: &LabFlags) -> CommandResult {
     out.flush()?;
     drop(out);
     if !address.ip().is_loopback() {
-        anstream::eprintln!("note: anybody who reaches {address} can run things here");
+        anstream::eprintln!(
+            "note: anyone who can reach {address} can run scenarios on this machine"
+        );
     }
-    anstream::eprintln!("the lab is open; Ctrl-C closes it");
+    anstream::eprintln!("the lab is running; press Ctrl-C to stop it");
     if !flags.no_open {
         open(&url);
     }
-    server.run().map_err(|error| CommandError::new(format!("the lab cannot go on: {error}")))?;
+    server.run().map_err(|error| CommandError::new(format!("the lab has failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the address in a browser where there is one; the address was printed, so nothing is lost where not.
+/// Opens the URL in a browser if possible. The URL has been printed already, so a failure is only reported.
 pub(crate) fn open(url: &str) {
     let opener = match std::env::consts::OS {
         "macos" => "open",
@@ -46,6 +48,6 @@ pub(crate) fn open(url: &str) {
         .stderr(Stdio::null())
         .spawn();
     if quiet.is_err() {
-        anstream::eprintln!("no browser could be opened; open the address above in one");
+        anstream::eprintln!("cannot open a browser; open the address above in a browser");
     }
 }

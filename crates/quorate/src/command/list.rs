@@ -1,4 +1,4 @@
-//! `quorate list`: the catalogue.
+//! `quorate list`: prints the catalogue of algorithms.
 
 use std::io::Write;
 use std::process::ExitCode;

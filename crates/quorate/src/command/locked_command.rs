@@ -1,4 +1,4 @@
-//! `quorate lock` and `quorate elect`: a command that runs only while a lock is held.
+//! `quorate lock` and `quorate elect`: run a command only while a lock is held.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -16,24 +16,24 @@ use crate::CommandResult;
 use crate::arguments::{BecomeCommandFlags, LockFlags};
 use crate::command_error::{CommandError, USAGE};
 
-/// Stopping a command takes a little longer than it has to end by itself.
+/// Margin for stopping a command, in addition to its grace period.
 const SLACK: Duration = Duration::from_millis(250);
-/// Nodes have at least this long to answer, however short the timeout is.
+/// Minimum time to connect to a node, however short the timeout is.
 const CONNECT_TIMEOUT_MIN: Duration = Duration::from_secs(1);
-/// No cluster can be reached, or it has no quorum.
+/// Exit code: no cluster is reachable, or it has no quorum.
 const UNAVAILABLE: u8 = 69;
-/// It was not acquired in time.
+/// Exit code: the lock was not acquired in time.
 const TIMED_OUT: u8 = 75;
-/// It was lost.
+/// Exit code: the lock was lost while the command ran.
 const LOST: u8 = 76;
-/// The client may not have it.
+/// Exit code: the client is not permitted to acquire the lock.
 const NOT_ALLOWED: u8 = 77;
-/// The command could not be run.
+/// Exit code: the command could not be executed.
 const NOT_RUNNABLE: u8 = 126;
-/// The command could not be found.
+/// Exit code: the command was not found.
 const NOT_FOUND: u8 = 127;
 
-/// What a signal to us becomes for the command.
+/// Signals that are forwarded to the command.
 const FORWARDED: [(SignalKind, Signal); 6] = [
     (SignalKind::terminate(), Signal::TERM),
     (SignalKind::interrupt(), Signal::INT),
@@ -44,7 +44,7 @@ const FORWARDED: [(SignalKind, Signal); 6] = [
 ];
 
 pub(crate) fn run_locked(flags: &LockFlags, kind: Kind) -> CommandResult {
-    // On this thread alone: the command dies with the thread that started it.
+    // A single-threaded runtime: the kernel kills the command when the thread that started it ends.
     cluster::runtime()?.block_on(run(flags, kind))
 }
 
@@ -54,22 +54,22 @@ async fn run(flags: &LockFlags, kind: Kind) -> CommandResult {
     let ttl = client.backend_kind().ttl(flags.ttl);
     if flags.grace * 2 >= ttl {
         return Err(usage(CommandError::new(
-            "--grace has to be less than half of --ttl, so that a command is stopped in time",
+            "--grace must be less than half of --ttl, so that the command can be stopped in time",
         )));
     }
     if ttl != flags.ttl {
         let (requested, ttl) = (flags.ttl, ttl.as_secs());
         let warning =
-            format!("etcd counts whole seconds, two at least, and --ttl is {requested:?}");
-        CommandError::new(warning).warn(&format!("the lock is free for others after {ttl} s"));
+            format!("etcd supports whole seconds, at least two, and --ttl is {requested:?}");
+        CommandError::new(warning).warn(&format!("the ttl is {ttl} s instead"));
     }
     if let Some(path) = &flags.spans {
         let file = super::log::open_for_append(path)?;
-        // A trace that cannot be written is no reason to give a lock back.
+        // Failing to write a span is no reason to release the lock.
         client.export_spans(move |line| drop((&file).write_all(line.as_bytes())));
     }
     let mut options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
-    // The timeout covers connecting too. Without any time to wait, the lock has to be free, and not the cluster near.
+    // The timeout includes connecting. With a timeout of zero the lock must be free, but connecting may take its time.
     let timeout = flags.timeout.filter(|timeout| !timeout.is_zero());
     let limited = |timeout: Duration| timeout.clamp(CONNECT_TIMEOUT_MIN, options.connect_timeout);
     options.connect_timeout = timeout.map_or(options.connect_timeout, limited);
@@ -77,10 +77,10 @@ async fn run(flags: &LockFlags, kind: Kind) -> CommandResult {
     let failed = |error: &Error| cluster::failure(&client, error).with_code(code_of_error(error));
     let session = client.session(options).await.map_err(|error| failed(&error))?;
     if client.backend_kind() == BackendKind::Quorate && session.ttl() != flags.ttl {
-        // A command is stopped in time also if that is sooner than after --grace.
+        // The command is still stopped in time, even if that leaves less than --grace.
         let (requested, ttl) = (flags.ttl, session.ttl());
-        CommandError::new(format!("the cluster does not permit a --ttl of {requested:?}"))
-            .warn(&format!("the lock is free for others after {ttl:?} without a word"));
+        CommandError::new(format!("the cluster does not allow a --ttl of {requested:?}"))
+            .warn(&format!("the ttl is {ttl:?} instead"));
     }
     let request = match kind {
         Kind::Lock => session.lock(&flags.name),
@@ -126,7 +126,7 @@ async fn run(flags: &LockFlags, kind: Kind) -> CommandResult {
     }
 }
 
-/// Runs the command while the lock is held: how it ended, or nothing if the lock was lost.
+/// Runs the command while the lock is held. Returns its exit status, or `None` if the lock was lost.
 async fn run_while_held(
     flags: &LockFlags,
     guard: &Guard,
@@ -137,7 +137,7 @@ async fn run_while_held(
         group.into_iter().for_each(|group| _ = kill_process_group(group, signal));
     };
     give_terminal(group);
-    // Time to stop it, and not so much that it would have to stop at once.
+    // Leave time to stop the command, but at most half of the remaining lease, or it might have to stop immediately.
     let margin = (flags.grace + SLACK).min(guard.deadline().from_now() / 2);
     let expiring = guard.expiring_within(margin);
     let signals = forward(send);
@@ -149,7 +149,7 @@ async fn run_while_held(
     }
     send(Signal::TERM);
     send(Signal::CONT);
-    // Not longer than the lock is sure, however late this is noticed.
+    // Never wait beyond the deadline of the lock, however late the loss is noticed.
     let left = guard.deadline().from_now();
     let _ = tokio::time::timeout(flags.grace.min(left), child.wait()).await;
     send(Signal::KILL);
@@ -158,23 +158,26 @@ async fn run_while_held(
 }
 
 fn start(flags: &LockFlags, guard: &Guard) -> Result<Child, CommandError> {
-    // Something of ours becomes the command, after it has seen to it that it dies with us.
-    let program = std::env::current_exe()
-        .map_err(|error| CommandError::new(format!("this program cannot find itself: {error}")))?;
+    // `become-command` arranges to die with this process, and then executes the command.
+    let program = std::env::current_exe().map_err(|error| {
+        CommandError::new(format!("cannot determine the path of this program: {error}"))
+    })?;
     let mut command = tokio::process::Command::new(program);
     command.arg("become-command").arg("--").args(&flags.command);
     command.env("QUORATE_TOKEN", guard.token().to_string());
     command.env("QUORATE_LOCK", guard.name().text());
     command.env("QUORATE_DEADLINE", guard.deadline().0.to_string());
     command.process_group(0);
-    command.spawn().map_err(|error| CommandError::new(format!("nothing can be started: {error}")))
+    command.spawn().map_err(|error| {
+        CommandError::new(format!("cannot start a process for the command: {error}"))
+    })
 }
 
-/// `quorate become-command`: dies with its parent, and becomes the command.
+/// `quorate become-command`: arranges to die with its parent, and then executes the command.
 pub(crate) fn become_command(flags: &BecomeCommandFlags) -> CommandResult {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(CommandError::new)?;
     let [program, arguments @ ..] = flags.command.as_slice() else {
-        return Err(CommandError::new("there is no command"));
+        return Err(CommandError::new("no command was given"));
     };
     let error = Command::new(program).args(arguments).exec();
     let code = match error.kind() {
@@ -189,23 +192,25 @@ fn show(program: &OsString) -> String {
     program.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
 }
 
-/// Lets the command read from the terminal, if that is where input comes from.
+/// Makes the command the foreground process group if stdin is a terminal.
 fn give_terminal(group: Option<Pid>) {
     if let Some(group) = group.filter(|_| io::stdin().is_terminal())
         && rustix::termios::tcsetpgrp(io::stdin(), group).is_ok()
     {
-        // It may have tried to read before.
+        // The command may have been stopped because it tried to read earlier.
         let _ = kill_process_group(group, Signal::CONT);
     }
 }
 
-/// Hands signals on for ever; ends only if signals cannot be heard.
+/// Forwards signals forever. Returns only if signal handlers cannot be installed.
 async fn forward(send: impl Fn(Signal)) -> CommandError {
     let mut streams = Vec::new();
     for (kind, forwarded) in FORWARDED {
         match signal(kind) {
             Ok(stream) => streams.push((stream, forwarded)),
-            Err(error) => return CommandError::new(format!("signals cannot be heard: {error}")),
+            Err(error) => {
+                return CommandError::new(format!("cannot install signal handlers: {error}"));
+            }
         }
     }
     std::future::poll_fn(|context| {
@@ -219,9 +224,9 @@ async fn forward(send: impl Fn(Signal)) -> CommandError {
     .await
 }
 
-/// The number of the first signal that would end us while we wait.
+/// Waits for a signal that ends the program while it waits for the lock, and returns its number.
 async fn any_signal() -> Result<u8, CommandError> {
-    let cannot = |error| CommandError::new(format!("signals cannot be heard: {error}"));
+    let cannot = |error| CommandError::new(format!("cannot install signal handlers: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(cannot)?;
@@ -232,7 +237,7 @@ async fn any_signal() -> Result<u8, CommandError> {
     })
 }
 
-/// The exit code of an error, by which scripts tell a mistake from a cluster that is away.
+/// Exit code of an error. Scripts use it to distinguish a mistake from an unreachable cluster.
 fn code_of_error(error: &Error) -> u8 {
     match error {
         Error::Failed(Refusal::NotAllowed(_)) | Error::Credentials(_) => NOT_ALLOWED,
@@ -250,7 +255,7 @@ fn code_of(status: ExitStatus) -> u8 {
     }
 }
 
-/// Where we are in the queue, on a terminal in one line.
+/// Position in the queue, shown on one line of the terminal.
 #[derive(Default)]
 struct QueuePosition {
     last: Option<u32>,

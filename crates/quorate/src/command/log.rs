@@ -1,4 +1,4 @@
-//! What a node writes to stderr about what happens.
+//! Log of a node on stderr.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 use crate::arguments::LogFormat;
 use crate::command_error::CommandError;
 
-/// From now on what happens is written, as much of it as the level says.
+/// Installs the global log subscriber with this format and level.
 pub(crate) fn init(format: LogFormat, level: &str) -> Result<(), CommandError> {
     let filter = EnvFilter::try_new(level).map_err(|error| {
         CommandError::new(format!(
@@ -28,10 +28,10 @@ pub(crate) fn init(format: LogFormat, level: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Writes each event on one line, whatever the texts in it contain: an event arrives in one call.
+/// Writes each event on one line, whatever its texts contain. It relies on one `write` call per event.
 struct SingleLineWriter<W> {
     out: W,
-    /// Whether the escape character is ours.
+    /// Whether escape characters are ours, for colours, and must be kept.
     colours: bool,
 }
 
@@ -60,7 +60,7 @@ impl<W: Write> Write for SingleLineWriter<W> {
     }
 }
 
-/// A file that is written to behind what is there.
+/// Opens a file for appending and creates it if necessary.
 pub(crate) fn open_for_append(path: &Path) -> Result<File, CommandError> {
     let opened = File::options().create(true).append(true).open(path);
     opened.map_err(|error| CommandError::new(format!("{}: {error}", path.display())))

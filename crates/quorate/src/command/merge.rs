@@ -1,4 +1,4 @@
-//! `quorate merge`: parts that `--shard` made, put together as if they had been run at once.
+//! `quorate merge`: combines parts made with `--shard` into the result of a single run.
 
 use std::fs;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(crate) fn merge(flags: &MergeFlags) -> CommandResult {
         if let ShardResult::Campaign(part) = &work
             && !part.is_done(shard)
         {
-            return Err(refused("is not finished; go on with the same flags and --resume"));
+            return Err(refused("is not finished; continue it with the same flags and --resume"));
         }
         parts.push((name, shard, work));
     }

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Implementations of the commands.
 
 pub(crate) mod admin;
 pub(crate) mod bench;

@@ -1,4 +1,4 @@
-//! `quorate node`: one member of a real cluster.
+//! `quorate node`: runs one member of a cluster.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,16 +13,17 @@ use crate::CommandResult;
 use crate::arguments::NodeFlags;
 use crate::command_error::CommandError;
 
-/// How long clients have to go elsewhere.
+/// Time that clients have to move to another node before this one stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
     let config = NodeConfig::read(&flags.config).map_err(CommandError::new)?;
     super::log::init(flags.log, &flags.log_level)?;
     quorate_service::raise_open_files();
-    // A node is one loop, and what it talks to is quicker on the same thread: nothing has to be woken elsewhere.
+    // A node is one loop. Its connections are faster on the same thread, because no other thread has to be woken.
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| CommandError::new(format!("cannot start the runtime: {error}")))?;
     runtime.block_on(async {
         let spans = match &flags.spans {
             Some(path) => {
@@ -37,7 +38,7 @@ pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
         notify_systemd(&[NotifyState::Ready]);
         let mut reload = signal(SignalKind::hangup())
-            .map_err(|error| CommandError::new(format!("signals cannot be heard: {error}")))?;
+            .map_err(|error| CommandError::new(format!("cannot install signal handlers: {error}")))?;
         let end = shutdown_signal();
         tokio::pin!(end);
         loop {
@@ -48,8 +49,8 @@ pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
                 }
                 () = notify_watchdog(&node) => {}
                 _ = reload.recv() => match tls.as_ref().map(|tls| tls.reload()) {
-                    Some(Err(error)) => anstream::eprintln!("the certificates stay as they were: {error}"),
-                    Some(Ok(())) => anstream::eprintln!("the certificates are loaded anew"),
+                    Some(Err(error)) => anstream::eprintln!("certificates not reloaded, the old ones stay: {error}"),
+                    Some(Ok(())) => anstream::eprintln!("certificates reloaded"),
                     None => {}
                 },
             }
@@ -60,15 +61,15 @@ pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
     })
 }
 
-/// Tells systemd that the node lives, if it wants to know, and how it is: its loop has answered. A node whose loop
-/// hangs is started anew.
+/// Notifies the watchdog of systemd, if enabled, and reports the status, after the loop of the node has answered.
+/// systemd restarts a node whose loop hangs.
 async fn notify_watchdog(node: &Node) {
     let every = sd_notify::watchdog_enabled().map_or(Duration::from_secs(10), |limit| limit / 2);
     loop {
         tokio::time::sleep(every).await;
         let reasons = node.reasons().await;
         let status = match reasons.first() {
-            None => "gives locks".to_owned(),
+            None => "grants locks".to_owned(),
             Some(reason) => format!("not ready: {reason}"),
         };
         if node.is_alive().await {
@@ -77,7 +78,7 @@ async fn notify_watchdog(node: &Node) {
     }
 }
 
-/// Where there is no systemd, nobody is told.
+/// Sends states to systemd; does nothing without systemd.
 fn notify_systemd(states: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(states);
 }

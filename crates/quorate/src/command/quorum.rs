@@ -1,4 +1,4 @@
-//! `quorate quorum`: what a quorum system is worth.
+//! `quorate quorum`: analyses a quorum system.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ fn check(flags: &QuorumFlags, failed: &ProcessSet) -> Result<(), CommandError> {
         return Err(CommandError::new("-n: there must be at least 1 process"));
     }
     if n > ANALYSED_MOST {
-        let problem = format!("-n: quorums of at most {ANALYSED_MOST} processes are analysed");
+        let problem = format!("-n: at most {ANALYSED_MOST} processes can be analysed");
         return Err(CommandError::new(problem));
     }
     let named = [("--process", flags.process), ("--failed", failed.last().map(ProcessId::number))];

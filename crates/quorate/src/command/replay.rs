@@ -1,4 +1,4 @@
-//! `quorate replay`: runs a scenario file, and compares with what it expects.
+//! `quorate replay`: runs a scenario file and compares the outcome with its expectations.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     }
     if flags.expect && scenario.expect.is_none() {
         let problem =
-            format!("{} expects nothing; give it an [expect] table", flags.scenario.display());
+            format!("{} has no expectations; add an [expect] table", flags.scenario.display());
         return Err(CommandError::new(problem));
     }
     let written = [
@@ -29,7 +29,7 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     ];
     for (what, path) in written {
         if path.as_deref().is_some_and(|path| same_file(path, &flags.scenario)) {
-            let problem = format!("the {what} would replace the scenario; name another file");
+            let problem = format!("the {what} would overwrite the scenario; choose another file");
             return Err(CommandError::new(problem));
         }
     }
@@ -52,7 +52,7 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     }
 }
 
-/// Reads the file; what the catalogue does not know is shown where the file says it.
+/// Reads the scenario file. Errors about its contents name the position in the file.
 fn load(flags: &ReplayFlags) -> Result<Scenario, CommandError> {
     let scenario = quorate_sim::load(&flags.scenario).map_err(CommandError::new)?;
     let file_error_at = |key, error: CannotRun| {

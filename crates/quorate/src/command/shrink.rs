@@ -1,4 +1,4 @@
-//! `quorate replay --shrink`: the smallest scenario that breaks what a file breaks.
+//! `quorate replay --shrink`: finds a minimal scenario that violates the same property.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 use crate::memory;
 
-/// A scenario that goes on for longer than this is not shrunk.
+/// Maximum number of events of a scenario to shrink.
 const EVENTS_MOST: u64 = 50_000_000;
 
-/// Prints or saves what is left of the scenario once nothing more can go.
+/// Shrinks the scenario until nothing more can be removed, and prints or saves it.
 pub(crate) fn run_shrink(scenario: &Scenario, flags: &ReplayFlags) -> CommandResult {
     let file = flags.save.as_deref().map(AtomicFile::create).transpose()?;
     let memory = flags.output.memory.unwrap_or_else(memory::available).0;
@@ -23,16 +23,19 @@ pub(crate) fn run_shrink(scenario: &Scenario, flags: &ReplayFlags) -> CommandRes
     let found = attempt(scenario, conditions).map_err(CommandError::new)?;
     let Some((property, _)) = found.broken().first().copied() else {
         let name = flags.scenario.display();
-        writeln!(anstream::stderr().lock(), "{name} breaks nothing: there is nothing to shrink")?;
+        writeln!(
+            anstream::stderr().lock(),
+            "{name} violates no property: there is nothing to shrink"
+        )?;
         return Ok(ExitCode::FAILURE);
     };
     let small = shrink(scenario, property, conditions).map_err(CommandError::new)?;
-    let small = small.ok_or_else(|| CommandError::new("what it breaks does not break again"))?;
+    let small = small.ok_or_else(|| CommandError::new("the violation cannot be reproduced"))?;
     let toml = toml::to_string(&small.scenario)
         .map_err(|error| CommandError::new(format!("the scenario cannot be written: {error}")))?;
     let text = format!("# {property}: {}\n{toml}", small.detail);
     let mut stderr = anstream::stderr().lock();
-    let end = if small.is_minimal { "nothing more can go" } else { "more may go" };
+    let end = if small.is_minimal { "it is minimal" } else { "it may not be minimal" };
     writeln!(stderr, "shrunk in {} runs; {end}", small.runs)?;
     match (file, &flags.save) {
         (Some(mut file), Some(path)) => {

@@ -1,4 +1,4 @@
-//! `quorate sim`: flags make a scenario, which is run once.
+//! `quorate sim`: builds a scenario from flags and runs it once.
 
 use std::io::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn sim(flags: SimFlags) -> CommandResult {
     Ok(exit_code(&outcome))
 }
 
-/// The files that a run is to write. All are begun before it, and none is seen unless it succeeds.
+/// Output files of a run. All are opened before the run, and none becomes visible unless the run succeeds.
 pub(crate) struct RunFiles {
     trace: Option<(AtomicFile, Format)>,
     save: Option<AtomicFile>,
@@ -71,7 +71,7 @@ impl RunFiles {
         })
     }
 
-    /// Runs a scenario, writes its trace and saves the scenario that `saved` makes of the outcome.
+    /// Runs a scenario, writes its trace, and saves the scenario that `saved` derives from the outcome.
     pub(crate) fn run(
         mut self,
         scenario: &Scenario,
@@ -117,7 +117,7 @@ impl RunFiles {
     }
 }
 
-/// Whether two paths lead to the same place, though nothing may be there yet.
+/// Whether two paths refer to the same file, which need not exist yet.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let resolve = |path: &Path| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -128,12 +128,12 @@ pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((resolve(a), resolve(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// 1 if a property was violated, else 0.
+/// Returns 1 if a property was violated, otherwise 0.
 pub(crate) fn exit_code(outcome: &Outcome) -> ExitCode {
     if outcome.report.verdict == Verdict::Violated { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// A run that goes on for ever is stopped here, minutes after it began.
+/// Maximum number of events. It stops an endless run after some minutes.
 const EVENTS_MOST: u64 = 2_000_000_000;
 
 fn explain(error: CannotRun) -> CommandError {
@@ -147,14 +147,14 @@ fn explain(error: CannotRun) -> CommandError {
     }
 }
 
-/// The command line as it was typed, quoted for a shell.
+/// Command line of this process, quoted for a shell.
 fn this_command() -> String {
     let arguments = std::env::args_os().skip(1);
     let quoted = arguments.map(|argument| quoted(&argument.to_string_lossy()));
     std::iter::once("quorate".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// An argument as a shell takes it.
+/// Quotes an argument for a shell.
 pub(crate) fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {

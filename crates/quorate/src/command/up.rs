@@ -1,4 +1,4 @@
-//! `quorate up`: a whole cluster in one process.
+//! `quorate up`: runs a whole cluster in one process.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,7 +15,8 @@ use crate::command_error::CommandError;
 pub(crate) fn up(flags: &UpFlags) -> CommandResult {
     quorate_service::raise_open_files();
     let runtime = Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| CommandError::new(format!("cannot start the runtime: {error}")))?;
     let clients = SocketAddr::from(([127, 0, 0, 1], flags.port));
     runtime.block_on(async {
         let lab = quorate_console::router(Some(&quorate_console::LabSettings::default()));
@@ -36,7 +37,7 @@ pub(crate) fn up(flags: &UpFlags) -> CommandResult {
             super::lab::open(&url);
         }
         anstream::eprintln!(
-            "ready; try `quorate lock demo -- sleep 5` elsewhere. Ctrl-C ends the cluster"
+            "ready; try `quorate lock demo -- sleep 5` in another terminal; press Ctrl-C to stop the cluster"
         );
         shutdown_signal().await?;
         for node in cluster.nodes {
@@ -46,10 +47,10 @@ pub(crate) fn up(flags: &UpFlags) -> CommandResult {
     })
 }
 
-/// Waits for Ctrl-C or TERM.
+/// Waits for SIGINT or SIGTERM.
 pub(crate) async fn shutdown_signal() -> Result<(), CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let cannot = |error| CommandError::new(format!("signals cannot be heard: {error}"));
+    let cannot = |error| CommandError::new(format!("cannot install signal handlers: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     tokio::select! {

@@ -1,7 +1,8 @@
-//! What the players have reported and is not told yet: a lane for each, merged in an order that vector clocks allow.
+//! Event reports of the child processes that are not applied yet. There is one queue per process, and the queues are
+//! merged in an order that is consistent with vector clocks.
 //!
-//! All players read the same clock, so that among the events that may come next the earliest is the one that did. A player
-//! that says nothing may still report an earlier one; until it has said how late it is, the others wait.
+//! All children read the same clock, so among the causally ready events the earliest one happened first. A silent
+//! child may still report an earlier event. Until it reports its current time, the events of the others wait.
 
 use std::collections::VecDeque;
 
@@ -16,9 +17,9 @@ pub(crate) struct CausalMerge {
 #[derive(Default)]
 struct ReportQueue {
     waiting: VecDeque<EventReport>,
-    /// Everything before this time has been reported; no bound once it has gone.
+    /// All events before this time have been reported; `u64::MAX` after the process has ended.
     reported_until: u64,
-    /// How many of its events have been told.
+    /// Number of its events that have been applied.
     applied: u64,
     clock: VectorClock,
 }
@@ -34,13 +35,13 @@ impl CausalMerge {
         queue.waiting.push_back(event);
     }
 
-    /// A player has nothing to report before this time.
+    /// Notes that a process has no events to report before `time`.
     pub(crate) fn advance(&mut self, process: ProcessId, time: u64) {
         let queue = &mut self.queues[process.index()];
         queue.reported_until = queue.reported_until.max(time);
     }
 
-    /// A player is gone, and this is the last that is told of it for now.
+    /// Ends the queue of a killed process with a crash event.
     pub(crate) fn close(&mut self, process: ProcessId, time: u64) {
         let queue = &mut self.queues[process.index()];
         let time = queue.waiting.back().map_or(time, |last| last.time.max(time));
@@ -49,17 +50,17 @@ impl CausalMerge {
         queue.reported_until = u64::MAX;
     }
 
-    /// A player is back and has reported everything before this time.
+    /// Reopens the queue of a restarted process, which has reported everything before `time`.
     pub(crate) fn reopen(&mut self, process: ProcessId, time: u64) {
         self.queues[process.index()].reported_until = time;
     }
 
-    /// What the process knew when its last event was told.
+    /// Vector clock of the last applied event of a process.
     pub(crate) fn clock(&self, process: ProcessId) -> VectorClock {
         self.queues[process.index()].clock.clone()
     }
 
-    /// Whether everything that was reported has been told, and everybody has been heard since then.
+    /// Whether all reports have been applied, and every process has reported its time since `time`.
     pub(crate) fn is_drained_since(&self, time: u64) -> bool {
         self.queues.iter().all(|queue| queue.waiting.is_empty() && queue.reported_until >= time)
     }
@@ -68,13 +69,13 @@ impl CausalMerge {
         self.queues[process.index()].waiting.is_empty()
     }
 
-    /// The next event, if it is certain which that is.
+    /// Removes and returns the next event, if it is certain which event is next.
     pub(crate) fn next(&mut self) -> Option<(ProcessId, EventReport)> {
         let ready = ProcessId::all(self.queues.len()).filter(|&process| self.is_ready(process));
         let time = |process: &ProcessId| self.queues[process.index()].waiting[0].time;
         let process = ready.min_by_key(|process| (time(process), process.index()))?;
         let bound = time(&process);
-        // Starts are all at time zero and wait for nobody.
+        // Start events all have time zero, so they wait for no other process.
         let certain = self
             .queues
             .iter()
@@ -91,7 +92,7 @@ impl CausalMerge {
         Some((process, event))
     }
 
-    /// Whether all that the first event of a lane knows of has been told.
+    /// Whether all events that causally precede the first event of a queue have been applied.
     fn is_ready(&self, process: ProcessId) -> bool {
         let Some(event) = self.queues[process.index()].waiting.front() else { return false };
         event.clock.iter().all(|(other, count)| {

@@ -1,7 +1,7 @@
-//! One process of a scenario as a process of the operating system: plays its part and reports what happens to it.
+//! One process of a scenario as an operating system process. It runs its part of the world and reports each event.
 //!
-//! Every event is reported before what it sends can leave, so that whatever others do because of it, the stage has heard
-//! of the cause, even if this process is killed the next moment.
+//! Every event is reported before its messages can leave. So the coordinator learns the cause before any effect on
+//! other processes, even if this process is killed immediately afterwards.
 
 use std::collections::VecDeque;
 use std::io::{self, Stdout};
@@ -28,14 +28,14 @@ use super::protocol::{
 use crate::CommandResult;
 use crate::command_error::CommandError;
 
-/// How often a player that has nothing to report says so, in nanoseconds.
+/// Interval at which an idle child reports its time, in nanoseconds.
 const IDLE_INTERVAL: u64 = 4_000_000;
 
-/// Plays the part that the stage on the other side of the pipes gives.
+/// Runs the child process that the coordinator at the other end of the pipes specifies.
 pub(crate) fn run_child() -> CommandResult {
     let begin = read_frame(&mut io::stdin()).map_err(CommandError::from)?;
     let Some(ToChild::Begin(spec)) = begin else {
-        return Err(CommandError::new("only `quorate sim --over tcp` starts this"));
+        return Err(CommandError::new("this command is internal; use `quorate sim --over tcp`"));
     };
     let scenario: Scenario = toml::from_str(&spec.scenario).map_err(CommandError::new)?;
     let mut driver = ChildDriver { spec: *spec };
@@ -52,7 +52,7 @@ impl Driver for ChildDriver {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let result = runtime.and_then(|runtime| runtime.block_on(self.run(world)));
         if let Err(error) = result {
-            // If the stage has gone, nobody wants to know.
+            // If the coordinator has ended, the error cannot be reported.
             let _ = write_frame(&mut io::stdout(), &FromChild::Failed(error.to_string()));
         }
         Ending::Unwatched
@@ -75,7 +75,7 @@ impl ChildDriver {
             incarnation: self.spec.incarnation,
             clock,
             vector_clock: self.spec.clock.clone(),
-            // Due times are counted from when driving began.
+            // The driver counts due times from here.
             origin: machine_time(),
             due: None,
             planned_crashes: self.spec.planned_crashes.clone().into(),
@@ -98,15 +98,15 @@ impl ChildDriver {
             return Err(error);
         }
         if ended != DriveExit::Finished {
-            return Err(io::Error::other(format!("{ended:?}")));
+            return Err(io::Error::other(format!("the driver stopped: {ended:?}")));
         }
-        // It crashed in the middle of a multicast. What it sent before arrives, and then it is killed.
+        // The process crashed in the middle of a multicast. The messages sent before arrive, then the process is killed.
         mesh.stop().await;
         write_frame(&mut io::stdout(), &FromChild::CrashedMidMulticast)?;
         std::future::pending().await
     }
 
-    /// Connects to everybody who is there.
+    /// Connects to all processes that are running.
     async fn connect(
         &self,
         inbox: &mut mpsc::UnboundedReceiver<ToChild>,
@@ -114,7 +114,7 @@ impl ChildDriver {
         let listener = listen(self.spec.port).await?;
         write_frame(&mut io::stdout(), &FromChild::Listening(listener.address()?.port()))?;
         let Some(ToChild::Peers { addresses, awaited }) = inbox.recv().await else {
-            return Err(io::Error::other("no word of the others"));
+            return Err(io::Error::other("the coordinator sent no addresses"));
         };
         let peers = ProcessId::all(addresses.len()).zip(addresses);
         let mut config =
@@ -133,7 +133,7 @@ impl ChildDriver {
     }
 }
 
-/// Anywhere at first; later lives where the first one was, which may take a moment to be free.
+/// Listens on any free port first. Later incarnations reuse the port, which may take a moment to become free.
 async fn listen(port: u16) -> io::Result<Box<dyn Listener>> {
     let address = format!("127.0.0.1:{port}");
     for _ in 0..100 {
@@ -147,7 +147,7 @@ async fn listen(port: u16) -> io::Result<Box<dyn Listener>> {
     Tcp.listen(&address).await
 }
 
-/// What the stage says. When it has gone there is nobody to play for.
+/// Receives messages of the coordinator. Exits when the coordinator has ended.
 fn listen_to_coordinator() -> mpsc::UnboundedReceiver<ToChild> {
     let (sender, inbox) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -161,7 +161,7 @@ fn listen_to_coordinator() -> mpsc::UnboundedReceiver<ToChild> {
     inbox
 }
 
-/// What happened in an earlier life happens again; nothing of it is sent.
+/// Replays an event of an earlier incarnation. Its messages are discarded.
 fn replay_event(world: &mut dyn ExternallyDriven, me: ProcessId, event: &RecordedEvent) {
     let now = Time(event.time);
     match &event.kind {
@@ -176,7 +176,7 @@ fn replay_event(world: &mut dyn ExternallyDriven, me: ProcessId, event: &Recorde
     world.take_sent();
 }
 
-/// What the stage has decided happens to the process.
+/// Applies an instruction of the coordinator to the process.
 pub(super) fn apply_instruction(
     world: &mut dyn ExternallyDriven,
     process: ProcessId,
@@ -192,13 +192,13 @@ pub(super) fn apply_instruction(
     }
 }
 
-/// A process while it is driven.
+/// Driver-facing state of the process.
 struct ChildActor<'w> {
     world: &'w mut dyn ExternallyDriven,
     me: ProcessId,
     incarnation: u32,
     clock: ScaledClock,
-    /// What it knows of everybody's events.
+    /// Vector clock over the events of all processes.
     vector_clock: VectorClock,
     origin: u64,
     due: Option<Time>,
@@ -207,18 +207,18 @@ struct ChildActor<'w> {
     inbox: mpsc::UnboundedReceiver<ToChild>,
     stdout: Stdout,
     error: Option<io::Error>,
-    /// How many rounds are over for it.
+    /// Number of rounds that have ended for this process.
     rounds: u64,
-    /// What was sent in a round that has not begun here: word of the end of a round comes sooner to some.
+    /// Messages of a round that has not begun here: some processes learn earlier than others that a round has ended.
     early: Vec<(ProcessId, TcpEnvelope)>,
 }
 
 impl ChildActor<'_> {
-    /// A letter of a round that has begun here.
+    /// Delivers a message of a round that has begun here.
     fn deliver(&mut self, from: ProcessId, envelope: TcpEnvelope, out: &mut Outbox) {
         let (now, TcpEnvelope { number, clock, bytes, .. }) = (self.clock.now(), envelope);
         if !self.world.receive(from, self.me, &bytes, now) {
-            self.error.get_or_insert(io::Error::other(format!("no message from {from}")));
+            self.error.get_or_insert(io::Error::other(format!("invalid message from {from}")));
             return;
         }
         self.vector_clock.merge(&clock);
@@ -226,7 +226,7 @@ impl ChildActor<'_> {
         self.report_event(now, EventKind::Arrival { from, number, check }, out);
     }
 
-    /// What has come early and is in time now.
+    /// Delivers the stored messages whose round has begun.
     fn deliver_early(&mut self, out: &mut Outbox) {
         let rounds = self.rounds;
         let in_time = |(_, envelope): &mut (ProcessId, TcpEnvelope)| envelope.round <= rounds;
@@ -236,7 +236,7 @@ impl ChildActor<'_> {
         }
     }
 
-    /// Something has happened: it is reported, and what was sent because of it leaves.
+    /// Reports an event, and then sends the messages that it caused.
     fn report_event(&mut self, time: Time, kind: EventKind, out: &mut Outbox) {
         self.vector_clock.tick(self.me);
         let clock = self.vector_clock.clone();
@@ -256,7 +256,7 @@ impl ChildActor<'_> {
         }
     }
 
-    /// A machine's time as the driver counts it.
+    /// Converts a time of the machine's clock to the time of the driver.
     fn driver_time(&self, machine_time: u64) -> Time {
         Time(machine_time.saturating_sub(self.origin))
     }
@@ -279,7 +279,7 @@ impl Actor for ChildActor<'_> {
             Ok(envelope) if envelope.round > self.rounds => self.early.push((from, envelope)),
             Ok(envelope) => self.deliver(from, envelope, out),
             Err(_) => {
-                self.error.get_or_insert(io::Error::other(format!("nonsense from {from}")));
+                self.error.get_or_insert(io::Error::other(format!("invalid envelope from {from}")));
             }
         }
     }
@@ -293,7 +293,7 @@ impl Actor for ChildActor<'_> {
 
     fn on_due(&mut self, _: Time, out: &mut Outbox) {
         let now = self.clock.now();
-        // As in a simulation, what befalls a process comes before what it does at the same time.
+        // As in a simulation, faults come before the process's own actions at the same time.
         if self.planned_crashes.front().is_some_and(|(time, _)| *time <= now.0) {
             let sends = self.planned_crashes.pop_front().map_or(0, |(_, sends)| sends);
             apply_instruction(self.world, self.me, &Instruction::CrashMid(sends), now);

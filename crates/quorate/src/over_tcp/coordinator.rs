@@ -1,4 +1,4 @@
-//! The stage: starts the players, lets happen what the scenario plans, and follows what they report.
+//! Coordinator: starts the children, injects the planned faults, and applies the events that children report.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,19 +18,20 @@ use super::protocol::{
 };
 use crate::command_error::CommandError;
 
-/// The hidden command that plays a process.
+/// Hidden subcommand that runs one process.
 pub(crate) const CHILD_COMMAND: &str = "over-tcp-player";
 
-/// How long players may take to start, and to report anything.
+/// Maximum time for all children to start and connect.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a run may take if it does not come to an end.
+/// Maximum duration of a run that does not end.
 const RUN_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often to look whether something is due.
+/// Maximum time to wait for reports before checking what is due.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// How long nothing may happen, of real time, before the messages of the dead are not waited for any more.
+/// Real time in nanoseconds without any activity, after which the run is quiescent. Until then messages of crashed
+/// processes may still arrive.
 const QUIET_PERIOD: u64 = 30_000_000;
 
-/// Everything that is going on.
+/// State of a run over TCP.
 pub(crate) struct Coordinator {
     scenario: String,
     cluster: u128,
@@ -42,23 +43,23 @@ pub(crate) struct Coordinator {
     error: Option<String>,
 }
 
-/// What a player's life has said; none when that is over.
+/// Report of one incarnation of a child; `None` when its pipe is closed.
 type ChildReport = (ProcessId, u32, Option<FromChild>);
 
-/// One process of the operating system, and what the stage knows about it.
+/// A child process and what the coordinator knows about it.
 #[derive(Default)]
 struct ChildHandle {
     process: Option<(Child, ChildStdin)>,
     incarnation: u32,
     port: u16,
-    /// What it was told and has not reported, with the events that caused it.
+    /// Instructions sent but not yet reported as applied, each with the event that caused it.
     instructions: VecDeque<(Instruction, u64)>,
-    /// When it is to crash in the middle of a multicast, and after how many sends.
+    /// Times of crashes in the middle of a multicast, each with the number of sends before it.
     planned_crashes: VecDeque<(u64, u32)>,
     ready: bool,
-    /// It is to come back as soon as its end has been told.
+    /// Whether the process is to be restarted once its end has been applied.
     restart_pending: bool,
-    /// When the stage has killed it, until its end is known.
+    /// Time at which the coordinator killed the process, until its end is known.
     killed_at: Option<Time>,
     recorded: Vec<RecordedEvent>,
     records_events: bool,
@@ -92,7 +93,7 @@ impl Coordinator {
         })
     }
 
-    /// Why the run is not to be believed, if it is not.
+    /// Reason why the run is invalid, if it is.
     pub(crate) fn error(self) -> Option<String> {
         self.error
     }
@@ -115,7 +116,7 @@ impl Coordinator {
         loop {
             if machine_time() > self.clock.epoch + RUN_TIMEOUT.as_nanos() as u64 {
                 let took = RUN_TIMEOUT.as_secs();
-                return Err(format!("the run did not end within {took} s; give --until"));
+                return Err(format!("the run did not end within {took} s; limit it with --until"));
             }
             self.receive_reports(POLL_INTERVAL)?;
             let applied = self.apply_reports(world)?;
@@ -156,7 +157,7 @@ impl Coordinator {
         }
     }
 
-    /// Starts all players and lets them begin together.
+    /// Starts all children and lets them begin at the same time.
     fn start_all(&mut self) -> RunResult<()> {
         let all: Vec<ProcessId> = ProcessId::all(self.children.len()).collect();
         all.iter().try_for_each(|&process| self.start(process))?;
@@ -170,7 +171,7 @@ impl Coordinator {
             }
             if machine_time() > deadline {
                 return Err(format!(
-                    "the processes were not ready after {} s",
+                    "the processes were not ready after {} s; use fewer processes",
                     START_TIMEOUT.as_secs()
                 ));
             }
@@ -219,7 +220,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Tells a player where the others are.
+    /// Sends the addresses of all children to one child.
     fn send_peers(&mut self, process: ProcessId) {
         let addresses = self.children.iter().map(|other| format!("127.0.0.1:{}", other.port));
         let addresses = addresses.collect();
@@ -234,7 +235,7 @@ impl Coordinator {
         self.send(process, &ToChild::Start { epoch, stretch });
     }
 
-    /// A player that is gone hears nothing; its end is noticed elsewhere.
+    /// Sends a message to a child. Errors are ignored: the end of a child is detected by its pipe.
     fn send(&mut self, process: ProcessId, message: &ToChild) {
         if let Some((_, stdin)) = &mut self.children[process.index()].process {
             let _ = write_frame(stdin, message);
@@ -248,12 +249,14 @@ impl Coordinator {
         }
     }
 
-    /// Hears what players say, waiting a little for the first word.
+    /// Processes reports of children. It waits at most `timeout` for the first one.
     fn receive_reports(&mut self, timeout: Duration) -> RunResult<()> {
         let mut next = match self.reports.recv_timeout(timeout) {
             Ok(report) => Some(report),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Err("nobody is there".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err("all processes have ended".to_owned());
+            }
         };
         while let Some((process, incarnation, report)) = next {
             self.handle_report(process, incarnation, report)?;
@@ -291,10 +294,10 @@ impl Coordinator {
             Some(FromChild::Event(event)) => self.merge.push(process, event),
             Some(FromChild::Idle(time)) => self.merge.advance(process, time),
             Some(FromChild::CrashedMidMulticast) => self.kill(process),
-            Some(FromChild::Failed(why)) => return Err(format!("{process} gave up: {why}")),
+            Some(FromChild::Failed(why)) => return Err(format!("{process} failed: {why}")),
             None => {
                 let Some(killed) = handle.killed_at.take() else {
-                    return Err(format!("{process} ended, and nobody had killed it"));
+                    return Err(format!("{process} ended unexpectedly"));
                 };
                 if let Some((mut child, _)) = handle.process.take() {
                     let _ = child.wait();
@@ -306,7 +309,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Kills a player at once. Its end is told when all that it has said was heard.
+    /// Kills a child immediately. Its crash is applied after all its reports.
     fn kill(&mut self, process: ProcessId) {
         let handle = &mut self.children[process.index()];
         if let Some((child, _)) = &mut handle.process {
@@ -315,7 +318,7 @@ impl Coordinator {
         }
     }
 
-    /// Lets something happen that the scenario plans.
+    /// Injects a fault that the scenario plans.
     fn inject_fault(
         &mut self,
         world: &mut dyn ExternallyDriven,
@@ -324,7 +327,7 @@ impl Coordinator {
     ) -> RunResult<()> {
         match fault {
             FaultEvent::Crash(process) => self.kill(process),
-            // The player knows when.
+            // The child knows the time and crashes itself.
             FaultEvent::CrashMid(..) => {}
             FaultEvent::Recover(process, _) => {
                 self.children[process.index()].restart_pending = true
@@ -334,12 +337,12 @@ impl Coordinator {
                     self.instruct(observer, Instruction::from_belief(belief), cause);
                 }
             }
-            other => return Err(format!("sockets cannot give this: {other}")),
+            other => return Err(format!("sockets cannot provide this fault: {other}")),
         }
         Ok(())
     }
 
-    /// Starts players again that are to come back and whose end has been told.
+    /// Restarts the children that are to recover and whose end has been applied.
     fn restart_recovered(&mut self) -> RunResult<()> {
         for process in ProcessId::all(self.children.len()) {
             let over = self.merge.is_empty(process);
@@ -348,7 +351,7 @@ impl Coordinator {
                 continue;
             }
             match handle.process {
-                // It never crashed, or is back already.
+                // It never crashed, or has been restarted already.
                 Some(_) => handle.restart_pending = false,
                 None if over => {
                     handle.restart_pending = false;
@@ -361,7 +364,7 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Tells the world all that is certain; whether there was anything.
+    /// Applies all events whose order is certain. Returns whether there were any.
     fn apply_reports(&mut self, world: &mut dyn ExternallyDriven) -> RunResult<bool> {
         let mut applied = false;
         while let Some((process, event)) = self.merge.next() {
@@ -370,7 +373,7 @@ impl Coordinator {
         }
         let now = self.clock.now();
         for process in ProcessId::all(self.children.len()) {
-            // Whoever is down is asked in vain, at the time when it was to be asked.
+            // Commands for a crashed process are given at their time, without effect.
             let gone = self.children[process.index()].process.is_none();
             while gone && self.merge.is_empty(process) && !world.is_up(process) {
                 let Some(due) = world.next_scheduled(process).filter(|due| *due <= now) else {
@@ -383,7 +386,7 @@ impl Coordinator {
         Ok(applied)
     }
 
-    /// An event happens in the world here as it has happened there.
+    /// Repeats an event of a child in the coordinator's own world.
     fn apply_event(
         &mut self,
         world: &mut dyn ExternallyDriven,
@@ -408,7 +411,7 @@ impl Coordinator {
             EventKind::Instruction => {
                 let instruction = self.children[process.index()].instructions.pop_front();
                 let (instruction, cause) =
-                    instruction.ok_or("something was told that nobody had said")?;
+                    instruction.ok_or("a process reported an instruction that it was not given")?;
                 match instruction.belief() {
                     Some(belief) => world.deliver_suspicion(process, belief, cause, now),
                     None => super::child::apply_instruction(world, process, &instruction, now),
@@ -417,7 +420,8 @@ impl Coordinator {
             }
             EventKind::PlannedCrash => {
                 let planned = self.children[process.index()].planned_crashes.pop_front();
-                let (_, sends) = planned.ok_or("something happened that nobody had planned")?;
+                let (_, sends) =
+                    planned.ok_or("a process reported a crash that was not planned")?;
                 let instruction = Instruction::CrashMid(sends);
                 super::child::apply_instruction(world, process, &instruction, now);
                 RecordedKind::Instruction(instruction)
@@ -438,14 +442,14 @@ impl Coordinator {
         }
     }
 
-    /// Whether nobody has anything to tell, and nothing that was told is unanswered.
+    /// Whether all instructions have been applied and all kills have been noticed.
     fn is_settled(&self) -> bool {
         self.children
             .iter()
             .all(|handle| handle.instructions.is_empty() && handle.killed_at.is_none())
     }
 
-    /// Whether nothing is under way, nobody is about to do anything, and nobody is coming or going.
+    /// Whether nothing is in flight or due, and no child is starting or ending.
     fn is_idle(&mut self, world: &mut dyn ExternallyDriven) -> bool {
         let now = self.clock.now();
         let starting = |handle: &ChildHandle| {
@@ -462,7 +466,7 @@ impl Coordinator {
         ProcessId::all(self.children.len()).any(|process| world.next_scheduled(process).is_some())
     }
 
-    /// Ends a round for everybody who waits for that, not before its time.
+    /// Ends a round for every process that waits for it, unless it is too early.
     fn end_round(&mut self, world: &mut dyn ExternallyDriven, now: Time) {
         let (number, end) = world.next_round();
         if now < end {
@@ -479,7 +483,7 @@ impl Coordinator {
         ending
     }
 
-    /// Everybody goes: a player whose pipe is closed ends, and one that does not is killed.
+    /// Closes the pipes of all children, kills them, and waits for them.
     fn shut_down(&mut self) {
         for handle in &mut self.children {
             if let Some((mut child, stdin)) = handle.process.take() {

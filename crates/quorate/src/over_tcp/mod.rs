@@ -1,15 +1,15 @@
-//! `--over tcp`: a scenario whose processes are processes of the operating system and talk over sockets.
+//! `--over tcp`: runs each process of a scenario as an operating system process that communicates over sockets.
 //!
 //! ```text
-//! this process (coordinator.rs)           one process each (child.rs)
-//!   starts and kills them, tells news  ->   a world that runs one process over a mesh
-//!   follows: merges what they report   <-   reports each event before anybody else can notice it
-//!   in an order that vector clocks allow, and tells its own world, whose users, monitors and trace judge
+//! this process (coordinator.rs)            one process each (child.rs)
+//!   starts, kills and instructs them   ->    a world that runs one process over a mesh
+//!   merges their event reports in an   <-    reports each event before its messages leave
+//!   order consistent with vector clocks, and applies them to its own world with users, monitors and trace
 //! ```
 //!
-//! Processes are deterministic, so that a report need not say what a process did, only what happened to it: the world
-//! here does the same again, and compares the messages. A millisecond of the scenario takes as many milliseconds as
-//! `--stretch` says, because a machine that does other things as well cannot keep to milliseconds.
+//! Processes are deterministic, so a report contains only the input of a process, not its reaction. The coordinator's
+//! world repeats the event and compares the messages. A millisecond of the scenario takes `--stretch` milliseconds,
+//! because a machine that is also busy with other work cannot keep to milliseconds.
 
 mod causal_merge;
 mod child;
@@ -29,7 +29,7 @@ pub(crate) use child::run_child;
 use crate::command_error::CommandError;
 use coordinator::Coordinator;
 
-/// The same with what algorithms may count on: messages take next to nothing, and hardly ever as long as in a simulation.
+/// Replaces the delays by the range that algorithms may assume on sockets: from zero up to the bound of the scenario.
 fn with_socket_delays(scenario: &Scenario) -> Scenario {
     let rounds = matches!(scenario.timing(), Timing::Rounds(_));
     let bound = scenario.delay_bound().unwrap_or(Span::from_millis(1));

@@ -1,4 +1,4 @@
-//! What the stage and its players say to each other, over pipes.
+//! Protocol between the coordinator and its children, over pipes.
 
 use std::io::{self, Read, Write};
 
@@ -7,23 +7,23 @@ use quorate_sim::plan::{FaultEvent, Memory};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// More than this is not said at once.
+/// Maximum size of a frame in bytes.
 const FRAME_MAX: usize = 256 << 20;
 
-/// What a player is told.
+/// Messages to a child.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToChild {
-    /// What to play.
+    /// Specification of the process to run.
     Begin(Box<ChildSpec>),
-    /// Where everybody listens, and who is there.
+    /// Listen addresses of all processes, and the running processes to connect to.
     Peers { addresses: Vec<String>, awaited: Vec<u32> },
-    /// Begin at this time of the machine's clock.
+    /// Start of the run, as a time of the machine's clock.
     Start { epoch: u64, stretch: u32 },
-    /// Something happens to the process.
+    /// Event that the coordinator causes.
     Instruct(Instruction),
 }
 
-/// Which process of what.
+/// Scenario, and the process that the child runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ChildSpec {
     pub(crate) scenario: String,
@@ -31,14 +31,14 @@ pub(crate) struct ChildSpec {
     pub(crate) incarnation: u32,
     pub(crate) cluster: u128,
     pub(crate) port: u16,
-    /// What has happened to it in earlier lives: its user remembers.
+    /// Events of earlier incarnations. They are replayed because the user of the process keeps its memory.
     pub(crate) recorded: Vec<RecordedEvent>,
     pub(crate) clock: VectorClock,
-    /// When it is to crash in the middle of a multicast, and after how many sends.
+    /// Times of crashes in the middle of a multicast, each with the number of sends before it.
     pub(crate) planned_crashes: Vec<(u64, u32)>,
 }
 
-/// Something that the stage decides.
+/// Event that the coordinator causes in a child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Instruction {
     Crashed(ProcessId),
@@ -48,7 +48,7 @@ pub(crate) enum Instruction {
     Recover,
 }
 
-/// Something that happened to a process that is to play it again.
+/// Event of an earlier incarnation that the child replays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordedEvent {
     pub(crate) time: u64,
@@ -56,7 +56,7 @@ pub(crate) struct RecordedEvent {
 }
 
 impl RecordedEvent {
-    /// Which round was over then, if one was.
+    /// Number of the round that the event ended, if any.
     pub(crate) const fn round_end(&self) -> Option<u64> {
         match &self.kind {
             RecordedKind::Instruction(Instruction::RoundEnd(number)) => Some(*number),
@@ -74,24 +74,24 @@ pub(crate) enum RecordedKind {
     Crash,
 }
 
-/// What a player reports.
+/// Messages from a child.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromChild {
-    /// It listens at this port.
+    /// The child listens on this port.
     Listening(u16),
-    /// It is connected to everybody.
+    /// The child is connected to all running processes.
     Ready,
-    /// Something happened to it.
+    /// An event occurred in the process.
     Event(EventReport),
-    /// Nothing has happened until this time.
+    /// No event occurred before this time.
     Idle(u64),
-    /// It crashed in the middle of a multicast, and what it did send has arrived.
+    /// The process crashed in the middle of a multicast, and the messages it had sent have arrived.
     CrashedMidMulticast,
-    /// It cannot go on.
+    /// The child failed and cannot continue.
     Failed(String),
 }
 
-/// An event of a process.
+/// Event of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct EventReport {
     pub(crate) time: u64,
@@ -99,32 +99,32 @@ pub(crate) struct EventReport {
     pub(crate) kind: EventKind,
 }
 
-/// What happened to it.
+/// Kind of an event.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum EventKind {
     Start,
-    /// It did its next errand: a timer ran out, its user asked something, a message to itself arrived.
+    /// The next scheduled event: a timer expired, the user gave a command, or a message to itself arrived.
     Scheduled,
-    /// A message arrived whose bytes have this checksum.
+    /// A message with this checksum arrived.
     Arrival {
         from: ProcessId,
         number: (u32, u64),
         check: u64,
     },
-    /// It was told the next thing that the stage had told it.
+    /// The next instruction of the coordinator was applied.
     Instruction,
-    /// What it knew beforehand would befall it does.
+    /// A crash that the child knew in advance.
     PlannedCrash,
-    /// The stage killed it; players do not report this.
+    /// The coordinator killed the process. Children do not report this.
     Crash,
 }
 
-/// A message between players.
+/// Message between two children.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TcpEnvelope {
     pub(crate) number: (u32, u64),
     pub(crate) clock: VectorClock,
-    /// How many rounds were over for the sender.
+    /// Number of rounds that had ended for the sender.
     pub(crate) round: u64,
     pub(crate) bytes: Vec<u8>,
 }
@@ -145,7 +145,7 @@ impl Instruction {
         }
     }
 
-    /// As something that befalls the process, if it is that.
+    /// The fault event that this instruction stands for, if any.
     pub(crate) const fn fault_event(&self, process: ProcessId) -> Option<FaultEvent> {
         match self {
             Self::CrashMid(sends) => Some(FaultEvent::CrashMid(process, *sends)),
@@ -155,13 +155,13 @@ impl Instruction {
     }
 }
 
-/// A checksum of a message, to compare what arrived with what was sent (FNV-1a).
+/// Checksum of a message (FNV-1a), to compare what arrived with what was sent.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// Says something, in one write.
+/// Writes a frame in a single write.
 pub(crate) fn write_frame(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut bytes = vec![0; 4];
     bytes = postcard::to_extend(value, bytes).map_err(io::Error::other)?;
@@ -171,7 +171,7 @@ pub(crate) fn write_frame(to: &mut impl Write, value: &impl Serialize) -> io::Re
     to.flush()
 }
 
-/// Hears something; none when the other side has gone.
+/// Reads a frame; returns `None` when the pipe is closed.
 pub(crate) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     match from.read_exact(&mut length) {
@@ -180,11 +180,11 @@ pub(crate) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Resul
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > FRAME_MAX {
-        return Err(io::Error::other("more than is ever said at once"));
+        return Err(io::Error::other(format!("a frame of {length} bytes is too large")));
     }
     let mut bytes = vec![0; length];
     match from.read_exact(&mut bytes) {
-        // It was killed in the middle of a word: it has not said it.
+        // The writer was killed in the middle of a frame, so the frame does not count.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         other => other?,
     }

@@ -1,4 +1,4 @@
-//! What sockets cannot give.
+//! Features of scenarios that sockets cannot provide.
 
 use quorate_core::Span;
 use quorate_sim::notation::SpanText;
@@ -7,29 +7,27 @@ use quorate_sim::{Delay, Scenario, Timing};
 
 use crate::arguments::flag_of;
 
-/// So many processes of the operating system are enough.
+/// Maximum number of operating system processes.
 const PROCESSES_MOST: usize = 64;
 
-const LINKS: &str = "sockets lose, repeat and reorder nothing";
-const TIME: &str = "messages take as long as they take on a real machine";
+const LINKS: &str = "sockets do not lose, duplicate or reorder messages";
+const TIME: &str = "message delays are those of the real machine";
 const CLOCKS: &str = "all processes share the machine's clock";
-const PACE: &str = "processes are as fast as the machine";
+const PACE: &str = "processes run at the speed of the machine";
 
-/// Why the scenario cannot be run over sockets, and what to leave out; none if it can.
+/// Why the scenario cannot run over sockets, and what to leave out; `None` if it can.
 pub(crate) fn reason(scenario: &Scenario) -> Option<String> {
     let faults = &scenario.faults;
     if scenario.processes > PROCESSES_MOST {
-        return Some(format!("at most {PROCESSES_MOST} processes are started; give a smaller -n"));
+        return Some(format!("at most {PROCESSES_MOST} processes are supported; use a smaller -n"));
     }
     let memory = faults.recover.iter().any(|recover| recover.memory);
     if memory {
-        return Some(
-            "a killed process has lost its memory; write --recover P@T:amnesia".to_owned(),
-        );
+        return Some("a killed process loses its memory; use --recover P@T:amnesia".to_owned());
     }
     if faults.traitor.iter().any(|traitor| traitor.strategy == Strategy::Random) {
         return Some(
-            "a random traitor draws lots in the order of a simulation; choose a strategy for it"
+            "a random traitor needs the event order of a simulation; choose another strategy for it"
                 .to_owned(),
         );
     }

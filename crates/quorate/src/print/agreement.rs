@@ -1,4 +1,4 @@
-//! What was proposed and decided.
+//! Proposals and decisions of a run.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use quorate_sim::report::AgreementReport;
 
 use super::verdict::line;
 
-/// Of more processes than this, only those are told apart that decided differently.
+/// Maximum number of proposals listed.
 const SHOWN: usize = 12;
 
 pub(super) fn write(
@@ -33,17 +33,21 @@ pub(super) fn write(
     }
     let named = |processes: &[u32]| name_all(processes.iter().map(|p| ProcessId::new(*p)));
     if !agreement.blocked.is_empty() {
-        line(out, "blocked", format!("{}, until somebody is back", named(&agreement.blocked)))?;
+        line(
+            out,
+            "blocked",
+            format!("{}, until a crashed process recovers", named(&agreement.blocked)),
+        )?;
     }
     let lost = report.processes - agreement.correct.len();
     match (agreement.tolerates, lost) {
-        (Some(tolerated), _) => line(out, "faulty", format!("{lost}, built to bear {tolerated}")),
+        (Some(tolerated), _) => line(out, "faulty", format!("{lost}, tolerates {tolerated}")),
         (None, 0) => Ok(()),
         (None, lost) => line(out, "faulty", format!("{lost}")),
     }
 }
 
-/// What was decided and by whom, in the order of the first process of each.
+/// Decisions with the processes that made them, in the order of the first process of each.
 fn decisions(agreement: &AgreementReport) -> Vec<(&str, Vec<ProcessId>)> {
     let mut decisions: Vec<(&str, Vec<ProcessId>)> = Vec::new();
     for (process, decision) in agreement.decisions.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What came of a campaign, for people or for programs.
+//! Report of a campaign, as text or JSON.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use quorate_lab::campaign::{CampaignReport, CampaignRequest, Cluster, Stopped};
 use super::style::{BAD, BOLD, FAINT, GOOD};
 use crate::command::sim::quoted;
 
-/// Prints what was found.
+/// Prints the report to stdout.
 pub(crate) fn print(
     request: &CampaignRequest,
     report: &CampaignReport,
@@ -25,7 +25,7 @@ pub(crate) fn print(
         let (mark, style, text) = match tally {
             (0, 0) => ("-", FAINT, "not promised by this algorithm".to_owned()),
             (0, _) => ("✓", GOOD, format!("held in {}", runs(property.holds))),
-            (broken, _) => ("✗", BAD, format!("broken in {} of {}", broken, runs(report.runs))),
+            (broken, _) => ("✗", BAD, format!("violated in {} of {}", broken, runs(report.runs))),
         };
         writeln!(out, "  {style}{mark} {:<width$}{style:#}  {text}", property.id)?;
     }
@@ -35,7 +35,7 @@ pub(crate) fn print(
     }
     if report.clusters.len() > CLUSTERS_MOST {
         let more = report.clusters.len() - CLUSTERS_MOST;
-        writeln!(out, "  and {more} more causes; --json has them all\n")?;
+        writeln!(out, "  and {more} more causes; --json lists all\n")?;
     }
     if report.entries > 0 {
         line(&mut out, "entries", format!("{} of {} requests", report.entries, report.requests))?;
@@ -52,40 +52,40 @@ pub(crate) fn print(
     line(&mut out, "events", report.events.to_string())?;
     line(&mut out, "hangs", runs(report.hangs))?;
     let no_quorum = runs(report.no_quorum);
-    line(&mut out, "no quorum", format!("{no_quorum} in which somebody gave up"))?;
+    line(&mut out, "no quorum", format!("{no_quorum} in which a requester gave up"))?;
     if report.undecided > 0 {
-        line(&mut out, "undecided", format!("{} stopped", runs(report.undecided)))?;
+        line(&mut out, "undecided", format!("{} stopped at a limit", runs(report.undecided)))?;
     }
     if report.outside_assumptions > 0 {
         let outside = runs(report.outside_assumptions);
-        line(&mut out, "outside", format!("{outside} left an assumption"))?;
+        line(&mut out, "outside", format!("{outside} broke an assumption"))?;
     }
     let width =
         report.broken_assumptions.iter().map(|left| left.assumption.len()).max().unwrap_or(0);
     for left in &report.broken_assumptions {
         let broken: Vec<String> =
-            left.broken.iter().map(|(id, count)| format!("{id} broken in {count}")).collect();
+            left.broken.iter().map(|(id, count)| format!("{id} violated in {count}")).collect();
         let broken =
-            if broken.is_empty() { "nothing broken".to_owned() } else { broken.join(", ") };
+            if broken.is_empty() { "nothing violated".to_owned() } else { broken.join(", ") };
         let (assumption, runs) = (&left.assumption, runs(left.runs));
-        line(&mut out, "", format!("{assumption:<width$} left in {runs}: {broken}"))?;
+        line(&mut out, "", format!("{assumption:<width$} broken in {runs}: {broken}"))?;
     }
     writeln!(out)?;
     let all = runs(report.runs);
     let (style, verdict) = match report.violated_runs() {
-        0 => (GOOD, format!("nothing was violated in {all}")),
+        0 => (GOOD, format!("no violation in {all}")),
         violated => (BAD, format!("violated in {violated} of {all}")),
     };
     let stopped = match report.stopped {
         None => "",
-        Some(Stopped::Violation) => ", and stopped there",
+        Some(Stopped::Violation) => "; stopped at the first violation",
         Some(Stopped::Interrupted) => "; stopped before the last seed",
     };
     writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}{stopped}")?;
     out.flush()
 }
 
-/// More causes than this are not told of one by one.
+/// Maximum number of causes listed.
 const CLUSTERS_MOST: usize = 10;
 
 fn write_title(out: &mut impl Write, report: &CampaignReport) -> io::Result<()> {
@@ -104,7 +104,7 @@ fn write_title(out: &mut impl Write, report: &CampaignReport) -> io::Result<()> 
     writeln!(out, "{BOLD}{name}{quorums}{processes}, {seeds}{BOLD:#}\n")
 }
 
-/// What several runs have in common, the smallest of its kind, and how to see it.
+/// Prints one cause: its summary, its smallest scenario, and the command that replays it.
 fn write_cluster(
     out: &mut impl Write,
     request: &CampaignRequest,
@@ -119,7 +119,7 @@ fn write_cluster(
         summary += &format!(", shortest with seed {seed} ({events} events)");
     }
     if !cluster.broken_assumptions.is_empty() {
-        summary += &format!("; without {}", cluster.broken_assumptions.join(" and "));
+        summary += &format!("; broken assumptions: {}", cluster.broken_assumptions.join(" and "));
     }
     line(out, &name, summary)?;
     line(out, "", cluster.detail.clone())?;
@@ -129,24 +129,28 @@ fn write_cluster(
             count(shrunk.requests, "request", "requests"),
             count(shrunk.faults as u64, "fault", "faults"),
         ];
-        let tried = if shrunk.is_minimal { "" } else { "; given up" };
+        let tried = if shrunk.is_minimal { "" } else { "; perhaps not minimal" };
         line(out, "", format!("shrunk to {} ({}{tried}):", left.join(", "), runs(shrunk.runs)))?;
         line(out, "", shrunk.detail.clone())?;
     }
     match (&cluster.scenario, &cluster.toml) {
         (Some(path), _) => line(out, "", format!("replay: quorate replay {}", quoted(path)))?,
         (None, Some(toml)) => {
-            line(out, "", "replay: save what follows and give it to `quorate replay`".to_owned())?;
+            line(
+                out,
+                "",
+                "replay: save the following scenario to a file for `quorate replay`".to_owned(),
+            )?;
             write!(out, "\n{toml}")?;
         }
         (None, None) => {
-            line(out, "", format!("keep it: {} --keep .", command(request, cluster.first)))?;
+            line(out, "", format!("save it: {} --keep .", command(request, cluster.first)))?;
         }
     }
     writeln!(out)
 }
 
-/// The command that runs one seed alone.
+/// Command that runs a single seed of the campaign.
 pub(crate) fn command(request: &CampaignRequest, seed: u64) -> String {
     let range = |[fewest, most]: [usize; 2]| match fewest == most {
         true => fewest.to_string(),

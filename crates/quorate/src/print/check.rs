@@ -1,4 +1,4 @@
-//! What came of a search of every interleaving, for people or for programs.
+//! Report of an exhaustive search, as text or JSON.
 
 use std::io::{self, Write};
 
@@ -11,10 +11,10 @@ use super::style::{BAD, BOLD, FAINT, GOOD};
 use crate::arguments::CheckFlags;
 use crate::command::sim::quoted;
 
-/// How many steps of a counterexample are told.
+/// Maximum number of steps of a counterexample that are printed.
 const STEPS_MOST: usize = 60;
 
-/// Prints what was found.
+/// Prints the report to stdout.
 pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let report = &checked.report;
@@ -47,12 +47,12 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
     }
     let (states, depth) = (report.states, report.depth);
     let (style, verdict) = match (report.verdict, report.bounded_by) {
-        ("holds", _) => (GOOD, format!("holds in all {states} states, {depth} steps deep")),
-        ("violated", _) => (BAD, format!("violated, found among {states} states")),
+        ("holds", _) => (GOOD, format!("holds in all {states} states, to depth {depth}")),
+        ("violated", _) => (BAD, format!("violated, found after {states} states")),
         (_, why) => (
             BOLD,
             format!(
-                "no violation to depth {depth} in {states} states, and more was not looked at ({})",
+                "no violation to depth {depth} in {states} states; the search is incomplete ({})",
                 why.unwrap_or("bounded")
             ),
         ),
@@ -60,13 +60,28 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
     writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}")?;
     match (&report.counterexample, &checked.scenario) {
         (Some(path), _) => writeln!(out, "replay:  quorate replay {}", quoted(path))?,
-        (None, Some(_)) => writeln!(out, "keep it: the same command with --save FILE")?,
-        (None, None) if !checked.steps.is_empty() => {
-            writeln!(out, "the last steps go round for ever, which no scenario can say")?;
-        }
+        (None, Some(_)) => writeln!(out, "save it: the same command with --save FILE")?,
+        (None, None) if !checked.steps.is_empty() => writeln!(out, "{}", no_scenario(checked))?,
         (None, None) => {}
     }
     out.flush()
+}
+
+/// Explains why the counterexample cannot be saved as a scenario.
+fn no_scenario(checked: &CheckOutcome) -> String {
+    // The steps of a cycle come last, and the report does not count them.
+    let last = checked.steps.len();
+    let before_cycle = checked.report.counterexample_steps.unwrap_or(last);
+    match last.saturating_sub(before_cycle) {
+        // Without a cycle, the explorer omits the scenario only for these two reasons.
+        0 => "cannot be saved: a scenario needs exact times, which a search with timers or recoveries leaves open"
+            .to_owned(),
+        1 => format!("cannot be saved: step {last} repeats forever, but a scenario ends"),
+        _ => {
+            let first = before_cycle + 1;
+            format!("cannot be saved: steps {first} to {last} repeat forever, but a scenario ends")
+        }
+    }
 }
 
 fn title(flags: &CheckFlags) -> String {
@@ -75,9 +90,9 @@ fn title(flags: &CheckFlags) -> String {
     let mut title = format!("{}{over}, {} process{plural}", flags.algorithm, flags.processes);
     let doing = match family(&flags.algorithm) {
         Some(Layer::Agreement) => None,
-        Some(Layer::Election) => Some("beginning elections"),
+        Some(Layer::Election) => Some("starting elections"),
         Some(Layer::Multicast) => Some("multicasting"),
-        _ => Some("asking"),
+        _ => Some("requesting"),
     };
     if let Some(doing) = doing {
         title += &format!(", {} {doing} {} each", flags.requesters, times(flags.requests));
@@ -86,7 +101,7 @@ fn title(flags: &CheckFlags) -> String {
         (flags.crashes, "crash", "crashes"),
         (flags.recoveries, "recovery", "recoveries"),
         (flags.losses, "loss", "losses"),
-        (flags.suspicions, "wrong suspicion", "wrong suspicions"),
+        (flags.suspicions, "false suspicion", "false suspicions"),
     ];
     for (count, one, many) in faults.into_iter().filter(|(count, ..)| *count > 0) {
         title += &format!(", up to {count} {}", if count == 1 { one } else { many });

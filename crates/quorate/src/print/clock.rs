@@ -1,4 +1,4 @@
-//! What became of clocks.
+//! Report on clock synchronisation.
 
 use std::io::{self, Write};
 
@@ -10,14 +10,14 @@ use quorate_sim::report::{AdjustedClock, ClockReport, PrecisionReport};
 use super::style::FAINT;
 use super::verdict::line;
 
-/// How many clocks are told of.
+/// Maximum number of clocks listed.
 const SHOWN: usize = 16;
 
 pub(super) fn write(out: &mut impl Write, report: &Report, clock: &ClockReport) -> io::Result<()> {
     let failures = match clock.failures {
         0 => String::new(),
-        1 => ", once in vain".to_owned(),
-        many => format!(", {many} times in vain"),
+        1 => ", 1 failed attempt".to_owned(),
+        many => format!(", {many} failed attempts"),
     };
     let servers = match clock.servers.as_slice() {
         [] => String::new(),
@@ -35,22 +35,20 @@ pub(super) fn write(out: &mut impl Write, report: &Report, clock: &ClockReport) 
         write_table(out, clock)?;
     }
     if let Some(precision) = &clock.precision {
-        line(out, "together", describe_precision(precision))?;
+        line(out, "precision", describe_precision(precision))?;
     }
     match report.waiting.as_slice() {
         [] => Ok(()),
-        waiting => {
-            line(out, "", format!("still waiting for its clock to be set: {}", named(waiting)))
-        }
+        waiting => line(out, "", format!("still waiting to set the clock: {}", named(waiting))),
     }
 }
 
-/// Each clock, as it was before it was last set, and after.
+/// Prints each clock before and after its last setting.
 fn write_table(out: &mut impl Write, clock: &ClockReport) -> io::Result<()> {
-    let head = ["", "machine", "corrected", "at most", "set at", "just before"];
+    let head = ["", "machine", "corrected", "bound", "set at", "just before"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(clock.clocks.iter().take(SHOWN).map(row));
-    // What nobody has to tell is left out.
+    // The last column is omitted if no clock has a value for it.
     let again = clock.clocks.iter().any(|clock| clock.drifted.is_some());
     let columns = if again { head.len() } else { head.len() - 1 };
     let width =
@@ -93,7 +91,7 @@ fn describe_precision(precision: &PrecisionReport) -> String {
         format!("{} rounds", precision.rounds)
     };
     format!(
-        "{rounds} of {}: {} apart before, {} after; worst when set {}, at most {}",
+        "{rounds} of {}: clocks differ by {} before, {} after; worst after a setting {}, bound {}",
         named(&precision.masters),
         Span(precision.before),
         Span(precision.after),

@@ -1,4 +1,4 @@
-//! What a failure detector noticed, and what its rounds cost.
+//! Report on a failure detector: detected changes, and the cost of its rounds.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use quorate_sim::report::{ChangeReport, DetectionReport};
 use super::style::{BAD, GOOD};
 use super::verdict::line;
 
-/// How many crashes and recoveries are told.
+/// Maximum number of crashes and recoveries listed.
 const SHOWN: usize = 8;
 
 pub(super) fn write(
@@ -36,18 +36,18 @@ pub(super) fn write(
     line(out, "rounds", rounds(report, detection))
 }
 
-/// `crash of p3 at 5ms: first by p1 after 5ms (1 round), last by p4 after 13ms (3 rounds)`.
+/// Formats `crash of p3 at 5ms: first by p1 after 5ms (1 round), last by p4 after 13ms (3 rounds)`.
 fn describe_change(change: &ChangeReport) -> String {
     let what = format!("{} of p{} at {}", change.change, change.process, Time(change.time));
     let (Some(first), Some(last)) = (change.first, change.last) else {
-        return format!("{what}: by nobody");
+        return format!("{what}: by no process");
     };
     let rounds = |rounds| format!("{rounds} round{}", if rounds == 1 { "" } else { "s" });
     let missing = match change.missing.as_slice() {
         [] => String::new(),
         missing => {
             let names = name_all(missing.iter().map(|process| ProcessId::new(*process)));
-            format!("; {names} did not know at the end")
+            format!("; {names} had not noticed by the end")
         }
     };
     format!(
@@ -70,7 +70,7 @@ fn rounds(report: &Report, detection: &DetectionReport) -> String {
     };
     let kind = detection.kind;
     format!(
-        "{} of {}: {:.1} {kind} a round, most {}; promised at most {} = {}{kept}",
+        "{} of {}: {:.1} {kind} per round, maximum {}; promised at most {} = {}{kept}",
         detection.rounds,
         Span(detection.round),
         detection.per_round,

@@ -1,4 +1,4 @@
-//! What came of elections, for people.
+//! Report on elections, as text.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use quorate_sim::report::{CampReport, ElectionReport, Report};
 
 use super::verdict::line;
 
-/// Who leads, who follows whom if they differ, and what users began.
+/// Prints the leader, the followers of each leader if there are several, and the elections begun by users.
 pub(super) fn write(
     out: &mut impl Write,
     report: &Report,
@@ -16,24 +16,28 @@ pub(super) fn write(
 ) -> io::Result<()> {
     match election.camps.as_slice() {
         [] => line(out, "leader", "none".to_owned())?,
-        [camp] => line(out, "leader", format!("{}, for {}", leader(camp), followers(camp)))?,
+        [camp] => {
+            line(out, "leader", format!("{}, followed by {}", leader(camp), followers(camp)))?
+        }
         camps => {
-            line(out, "leaders", format!("{} at once", camps.len()))?;
+            line(out, "leaders", format!("{} at the same time", camps.len()))?;
             for camp in camps {
-                line(out, "", format!("{}, for {}", leader(camp), followers(camp)))?;
+                line(out, "", format!("{}, followed by {}", leader(camp), followers(camp)))?;
             }
         }
     }
     if !report.waiting.is_empty() {
         let names = name_all(report.waiting.iter().map(|process| ProcessId::new(*process)));
-        line(out, "", format!("none for {names}"))?;
+        line(out, "", format!("no leader for {names}"))?;
     }
     let begun = match election.begun {
-        0 => "none begun by users".to_owned(),
-        1 => "1 begun by a user".to_owned(),
-        some => format!("{some} begun by users"),
+        0 => "none started by users".to_owned(),
+        1 => "1 started by a user".to_owned(),
+        some => format!("{some} started by users"),
     };
-    let took = election.duration.map(|took| format!(", {} from first to last", Time(took)));
+    let took = election
+        .duration
+        .map(|took| format!(", {} from the first start to the last decision", Time(took)));
     let decisions = match election.decisions {
         1 => "1 decision".to_owned(),
         some => format!("{some} decisions"),
@@ -42,8 +46,8 @@ pub(super) fn write(
 }
 
 fn leader(camp: &CampReport) -> String {
-    let down = if camp.up { "" } else { ", which is down" };
-    format!("p{} with {}{down}", camp.leader, camp.identifier)
+    let down = if camp.up { "" } else { ", down" };
+    format!("p{} (identifier {}{down})", camp.leader, camp.identifier)
 }
 
 fn followers(camp: &CampReport) -> String {

@@ -1,4 +1,4 @@
-//! What a person reads: data on stdout, all else on stderr.
+//! Printed results. Data goes to stdout, everything else to stderr.
 
 mod agreement;
 pub(crate) mod campaign;
@@ -17,7 +17,7 @@ use quorate_sim::{Outcome, Scenario};
 
 pub(crate) use verdict::title;
 
-/// Prints the outcome of a run, for people or for programs.
+/// Prints the outcome of a run, as text or JSON.
 pub(crate) fn outcome(
     scenario: &Scenario,
     outcome: &Outcome,
@@ -33,7 +33,7 @@ pub(crate) fn outcome(
     out.flush()
 }
 
-/// Says on stderr how a run compares with what was expected.
+/// Prints to stderr how a run compares with its expectations.
 pub(crate) fn expectations(differences: &[String]) -> io::Result<()> {
     let mut out = anstream::stderr().lock();
     match differences {

@@ -1,4 +1,4 @@
-//! Colours and weights. They never say anything that the text does not.
+//! Text styles. They never carry information that the text lacks.
 
 use anstyle::{AnsiColor, Style};
 

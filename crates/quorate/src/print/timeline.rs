@@ -1,4 +1,4 @@
-//! A compact timeline in text: a lane for each process, time from left to right.
+//! Compact timeline in text: one lane per process, time from left to right.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use quorate_core::{Layer, ProcessId, Time};
 use quorate_sim::plan::Memory;
 use quorate_sim::{Mark, Outcome, Scenario};
 
-/// With more processes than this a timeline in text tells nothing.
+/// Maximum number of processes; with more a text timeline is unreadable.
 const LANES_MOST: usize = 16;
-/// With more marks than this neither.
+/// Maximum number of marks of a readable timeline.
 const MARKS_MOST: usize = 2_000;
 const WIDTH: usize = 64;
 
@@ -28,11 +28,11 @@ const PROPOSES: char = '△';
 const DECIDES: char = '◆';
 const BLOCKED: char = '?';
 
-/// What takes no time, and would be painted over by what does.
+/// Instantaneous marks. They are drawn after the states, which would cover them.
 const POINTS: [char; 11] =
     [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS];
 
-/// Draws the run if it is small enough; tells whether it did.
+/// Draws the run if it is small enough. Returns whether it did.
 pub(crate) fn write(
     out: &mut impl Write,
     scenario: &Scenario,
@@ -60,16 +60,16 @@ pub(crate) fn write(
         (INSIDE, if election { "leads" } else { "inside" }),
         (CRASH, "crash"),
         (DOWN, "down"),
-        (BACK, "back"),
+        (BACK, "recovery"),
         (SENDS, "multicasts"),
         (SETS, "sets its clock"),
-        (FAILS, "could not"),
+        (FAILS, "fails to set it"),
         (DELIVERS, if election { "follows another" } else { "delivers" }),
         (PROPOSES, "proposes"),
         (DECIDES, "decides"),
         (BLOCKED, "is blocked"),
-        (SUSPECTS, "suspects somebody"),
-        (TRUSTS, "trusts somebody again"),
+        (SUSPECTS, "suspects a process"),
+        (TRUSTS, "trusts a process again"),
     ];
     let shown: Vec<String> = legend
         .iter()
@@ -95,7 +95,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Entered | Mark::Leads => INSIDE,
             Mark::Left | Mark::Follows | Mark::Set | Mark::Failed => IDLE,
             Mark::Crashed => DOWN,
-            // One who remembers goes on where it was.
+            // A process that kept its memory continues in its earlier state.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
@@ -126,7 +126,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
                 continue;
             }
         };
-        // A delivery is the least of what may happen at once.
+        // A delivery is the least important of several marks in one column.
         let here = &mut lane[column(*time)];
         if point != DELIVERS || !POINTS.contains(here) {
             *here = point;
@@ -135,7 +135,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
     lane
 }
 
-/// Paints a stretch, at least one column of it. Being inside is what people look for: nothing else covers it.
+/// Fills an interval with a state, at least one column. Nothing covers `INSIDE`, the state that readers look for.
 fn fill(lane: &mut [char], state: char, from: usize, to: usize) {
     if state == IDLE {
         return;

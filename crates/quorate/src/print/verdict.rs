@@ -1,4 +1,4 @@
-//! The verdict of a run as a person enjoys reading it.
+//! Verdict of a run as text.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,10 @@ use quorate_sim::{Outcome, Scenario};
 use super::style::{BAD, BOLD, FAINT, GOOD};
 use super::{agreement, clock, detection, election, timeline};
 
-/// How many events that led to a violation are shown.
+/// Maximum number of events shown that led to a violation.
 const EVIDENCE_MOST: usize = 8;
 
-/// The run in a line.
+/// One-line summary of a run.
 pub(crate) fn title(scenario: &Scenario) -> String {
     let plural = if scenario.processes == 1 { "" } else { "es" };
     format!(
@@ -87,7 +87,7 @@ fn write_assumptions(out: &mut impl Write, report: &Report) -> io::Result<()> {
         if let Some(by) = &assumption.broken_by {
             writeln!(
                 out,
-                "  {BAD}!{BAD:#} outside the assumptions: \"{}\" is gone: {by}",
+                "  {BAD}!{BAD:#} outside the assumptions: \"{}\" does not hold: {by}",
                 assumption.sentence
             )?;
         }
@@ -107,7 +107,7 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
         [] => Ok(()),
         processes => {
             let names = name_all(processes.iter().map(|process| ProcessId::new(*process)));
-            line(out, "", format!("gave up, no quorum left: {names}"))
+            line(out, "", format!("gave up because no quorum is left: {names}"))
         }
     }
 }
@@ -118,7 +118,7 @@ fn write_multicasts(
     multicast: &MulticastReport,
 ) -> io::Result<()> {
     let members = match multicast.members == report.processes {
-        true => "everybody".to_owned(),
+        true => "all processes".to_owned(),
         false => format!("{} of {} processes", multicast.members, report.processes),
     };
     let senders = name_all(multicast.senders.iter().map(|process| ProcessId::new(*process)));
@@ -131,16 +131,17 @@ fn write_multicasts(
         1 => "1 delivery".to_owned(),
         some => format!("{some} deliveries"),
     };
-    let text = format!("{count} by {senders} to {members}, {whole} everywhere; {deliveries}");
+    let text =
+        format!("{count} by {senders} to {members}, {whole} delivered everywhere; {deliveries}");
     line(out, "sent", text)
 }
 
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    // What a detector promises is told by the round.
+    // The promise of a detector is per round and is printed there.
     let promise = if report.detection.is_some() { String::new() } else { formula(report) };
     line(out, "messages", format!("{}{promise}", kinds(&report.messages)))?;
     for (layer, messages) in report.layers.iter().filter(|(_, messages)| messages.total > 0) {
-        line(out, "", format!("{layer} layer apart: {}", kinds(messages)))?;
+        line(out, "", format!("{layer} layer, counted separately: {}", kinds(messages)))?;
     }
     if !report.lost.is_empty() {
         let lost: Vec<String> =
@@ -155,7 +156,7 @@ fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
         out,
         "load",
         format!(
-            "{:.1} sent and received per process, deviation {:.1}, most {} at p{}",
+            "{:.1} sent and received per process, standard deviation {:.1}, maximum {} at p{}",
             load.mean, load.standard_deviation, load.max, load.busiest
         ),
     )
@@ -165,7 +166,7 @@ fn kinds(messages: &Messages) -> String {
     let kinds: Vec<String> =
         messages.by_kind.0.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let own = if messages.to_self > 0 {
-        format!(", {} to oneself", messages.to_self)
+        format!(", {} to self", messages.to_self)
     } else {
         String::new()
     };
@@ -176,7 +177,7 @@ fn kinds(messages: &Messages) -> String {
     }
 }
 
-/// The promise beside what was measured: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
+/// Formats the promised cost with the measured one: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
 fn formula(report: &Report) -> String {
     let cost = &report.cost;
     let per = cost.per;
@@ -193,7 +194,7 @@ fn formula(report: &Report) -> String {
                 "entry" => (report.entries, "entries"),
                 "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
-                // There is one, and nothing to multiply with.
+                // There is only one agreement, so there is nothing to multiply.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
             };
@@ -217,10 +218,10 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
     };
     let client = match (&report.multicast, &report.election, &report.agreement) {
         (Some(_), ..) => "to delivery",
-        (_, Some(_), _) => "from beginning an election to its outcome",
+        (_, Some(_), _) => "from the start of an election to its outcome",
         (.., Some(_)) => "to decision",
-        (None, None, None) if report.clock.is_some() => "to a clock that is set",
-        (None, None, None) => "into the free section",
+        (None, None, None) if report.clock.is_some() => "to set a clock",
+        (None, None, None) => "to enter the free section",
     };
     let parts: Vec<String> =
         [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]
@@ -231,13 +232,13 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         line(out, "delays", format!("{}, in message delays of {unit}", parts.join(", ")))?;
     }
     let ended = match report.ending {
-        "quiescent" => "nothing is left to happen",
-        "content" if report.detection.is_some() => "everyone has been right for a while",
-        "content" => "everyone has what they wanted",
+        "quiescent" => "no events are left",
+        "content" if report.detection.is_some() => "all processes have been right for a while",
+        "content" => "all requests are satisfied",
         _ => "stopped",
     };
     let real = report.over.map_or(String::new(), |over| {
-        format!(", {} times as long over {}", over.stretch, over.transport)
+        format!(", stretched {} times over {}", over.stretch, over.transport)
     });
     let time = Time(report.virtual_time);
     line(out, "time", format!("{time}{real}, {} events; {ended}", report.events))
@@ -260,11 +261,9 @@ fn write_verdict(out: &mut impl Write, report: &Report, command: &str) -> io::Re
     let (style, text) = match (report.verdict, outside) {
         (Verdict::Holds, _) => (GOOD, "holds"),
         (Verdict::OutsideAssumptions, _) => {
-            (BOLD, "outside the assumptions, and nothing was violated this time")
+            (BOLD, "outside the assumptions, and nothing was violated in this run")
         }
-        (Verdict::Violated, _) if !breaks_promise(report) => {
-            (BAD, "violated, though it was not promised")
-        }
+        (Verdict::Violated, _) if !breaks_promise(report) => (BAD, "violated, but not promised"),
         (Verdict::Violated, true) => (BAD, "violated, outside the assumptions"),
         (Verdict::Violated, false) => (BAD, "violated, inside the assumptions"),
     };

@@ -1,12 +1,12 @@
-//! Runs in a process to which the system refuses more than so much memory: what `--memory` bounds must
-//! be all that grows with the input.
+//! Runs in a process with limited address space: everything that grows with the input must be bounded by
+//! `--memory`.
 
 use std::process::Command;
 
 use crate::refusal::{Folder, line_of};
 use crate::support::Run;
 
-/// The command with at most this much memory.
+/// Runs the command with at most this much memory.
 fn within(kibibytes: u32, arguments: &str) -> Run {
     let folder = Folder::empty();
     let mut shell = Command::new("sh");
@@ -19,7 +19,7 @@ fn within(kibibytes: u32, arguments: &str) -> Run {
     Run::of(shell)
 }
 
-/// A run may get by with less than expected; what it may not do is to be killed for taking more.
+/// A run may need less memory than expected, but must not be killed for using more.
 #[track_caller]
 fn ends_properly(run: &Run) {
     assert!(matches!(run.code, Some(0 | 1)) || line_of(run).is_ok(), "{run}");
@@ -27,7 +27,7 @@ fn ends_properly(run: &Run) {
 
 #[test]
 fn what_links_remember_to_keep_order_is_bounded() {
-    // Every replier remembers when its last message reached each of the others.
+    // Every replying process remembers when its last message reached each other process.
     let flags = "-n 8000 --delay uniform:1ms..2ms --memory 100MB";
     ends_properly(&within(400_000, &format!("sim ricart-agrawala {flags}")));
 }

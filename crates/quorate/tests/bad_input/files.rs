@@ -1,4 +1,4 @@
-//! Scenario files that are broken, or meant to break something.
+//! Scenario files that are malformed or hostile.
 
 use std::fs;
 use std::io::Write;
@@ -176,7 +176,7 @@ fn two_megabytes_through_a_pipe_are_refused_too() {
         .spawn()
         .expect("the binary can be started");
     let mut pipe = child.stdin.take().expect("stdin is a pipe");
-    // A reader that stops early is what is wanted.
+    // The reader should stop early, so a write error is fine.
     let _ = pipe.write_all(format!("{HEAD}{}", "#".repeat(2_000_000)).as_bytes());
     drop(pipe);
     let output = child.wait_with_output().expect("the binary ends");
@@ -185,7 +185,7 @@ fn two_megabytes_through_a_pipe_are_refused_too() {
 
 #[test]
 fn an_expectation_about_something_that_does_not_exist_is_refused() {
-    // Otherwise a misspelt expectation is met for ever.
+    // Otherwise a misspelt expectation would always be met.
     let wrong = [
         "properties = { ME9 = \"not-checked\" }",
         "by-kind = { REPLAY = 0 }",
@@ -206,7 +206,7 @@ fn expectations_that_a_file_does_not_have_cannot_be_met() {
     assert!(line.contains("scenario.toml") && line.contains("[expect]"), "{line}");
 }
 
-/// Cut off anywhere, a file is a shorter scenario or a mistake with a place.
+/// A truncated file is either a shorter scenario or an error with a position.
 #[test]
 fn a_file_cut_off_anywhere_is_run_or_refused() {
     let whole = "algorithm = \"central\"\nprocesses = 3\nrequest = [\"1@0\", \"2@1ms\"]\n\

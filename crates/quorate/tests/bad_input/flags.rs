@@ -1,4 +1,4 @@
-//! Command lines that make no sense.
+//! Invalid command lines.
 
 use crate::refusal::{Folder, all_refused, line_of, report};
 use crate::support::{Run, command, quorate};
@@ -40,7 +40,7 @@ fn an_agreement_that_cannot_be_is_refused() {
         ("sim sync-consensus -n 2 --values 1,2,3", "--values: 3 values for 2 processes"),
         ("sim sync-consensus --values 1,-2", "-2"),
         ("sim sync-consensus --repeat 2", "an agreement is made once"),
-        ("sim sync-consensus --requesters 2", "everybody proposes something"),
+        ("sim sync-consensus --requesters 2", "every process proposes a value"),
         ("sim byzantine-generals --requesters 2", "only the commander gives an order"),
         ("sim byzantine-generals --request 1@0", "process 0 is the commander"),
         ("sim sync-consensus --timing asynchronous", "it works in rounds"),
@@ -51,8 +51,8 @@ fn an_agreement_that_cannot_be_is_refused() {
         ("sim byzantine-generals -n 100 --faults 33", "at most 20000000"),
         ("sim byzantine-generals -n 60 --faults 3 --memory 1MB", "--memory"),
         ("sim signed-generals -n 4 --traitor 0:saint", "two-faced"),
-        ("sim central --values 1", "nothing is proposed"),
-        ("sim central --faults 1", "not built for a number of faults"),
+        ("sim central --values 1", "it has no proposals"),
+        ("sim central --faults 1", "tolerated faults cannot be configured"),
     ]);
 }
 
@@ -62,8 +62,8 @@ fn an_election_that_cannot_be_is_refused() {
         ("sim chang-roberts -n 5 --ids 17,24", "--ids: 2 identifiers for 5 processes"),
         ("sim chang-roberts --ids 17,x", "--ids"),
         ("sim chang-roberts --ids 17,-1", "--ids"),
-        ("sim central --ids 1,2,3", "elects nobody"),
-        ("sim central --identify 1:2@3ms", "elects nobody"),
+        ("sim central --ids 1,2,3", "elects no leader"),
+        ("sim central --identify 1:2@3ms", "elects no leader"),
         ("sim announce-all --identify 9:1@0", "--identify: there is no process 9"),
         ("sim announce-all --identify 1@0", "2:40@5ms"),
         ("sim announce-all --identify 1:x@0", "an identifier"),
@@ -200,7 +200,7 @@ fn flags_that_contradict_each_other_are_refused() {
 
 #[test]
 fn two_answers_to_one_question_are_refused() {
-    // Otherwise one of them is silently dropped.
+    // Otherwise one of them would be silently dropped.
     all_refused(&[
         ("sim central --traitor 1:liar --traitor 1:silent", "--traitor"),
         ("sim central --link-delay 0-1=constant:1ms --link-delay 0-1=constant:2ms", "--link-delay"),
@@ -255,8 +255,8 @@ fn values_that_make_no_sense_are_refused_with_an_example() {
         ("sim basic --to 1,9", "--to: there is no process 9"),
         ("sim basic --to 1,1", "processes such as 0,1,4"),
         ("sim heartbeat --detector vcube", "needs no other detector"),
-        ("sim heartbeat --detection constant:1ms", "no oracle tells it"),
-        ("sim vcube-diagnosis --suspect 0-1@0", "no oracle misleads it"),
+        ("sim heartbeat --detection constant:1ms", "it uses no oracle"),
+        ("sim vcube-diagnosis --suspect 0-1@0", "it uses no oracle"),
         ("sim central --fifo perhaps", "perhaps"),
         ("sim central --trace t.jsonl --trace-format pdf", "jsonl, shiviz or perfetto"),
         ("sim central --until 1e9", "such as 5ms"),
@@ -325,7 +325,7 @@ fn an_argument_that_is_not_text_is_refused() {
     }
 }
 
-/// Whatever the numbers, a run ends with a verdict or a refusal, never with a panic.
+/// Whatever the numbers, a run ends with a verdict or an error, never with a panic.
 #[test]
 fn absurdly_large_numbers_never_panic() {
     let folder = Folder::empty();
@@ -362,7 +362,7 @@ fn absurdly_large_numbers_never_panic() {
 
 #[test]
 fn a_token_that_goes_round_in_no_time_is_refused() {
-    // It would go round for ever before the first moment is over.
+    // It would circulate forever without time advancing.
     let refusal = Folder::empty().refusal(&["sim", "token-ring", "--delay", "constant:0"]);
     report(refusal.err().into_iter());
 }

@@ -1,5 +1,4 @@
-//! Bad input: exit code 2, one clear line on stderr, nothing on stdout, and no file that was not there
-//! before or reads differently.
+//! Bad input: exit code 2, one clear line on stderr, nothing on stdout, and no file created or changed.
 
 #[cfg(target_os = "linux")]
 mod bounded;

@@ -1,4 +1,4 @@
-//! Traces and scenarios that cannot be written.
+//! Output files that cannot be written.
 
 use std::fs;
 

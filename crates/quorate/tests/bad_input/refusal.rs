@@ -1,4 +1,4 @@
-//! What it means to be refused properly.
+//! Checks that a command is rejected properly.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +8,13 @@ use tempfile::TempDir;
 
 use crate::support::{Run, command};
 
-/// A scenario that runs, two lines long.
+/// Valid scenario of two lines.
 pub(crate) const HEAD: &str = "algorithm = \"central\"\nprocesses = 3\n";
 
-/// Longer lines are not clear, whatever a hostile file makes them quote.
+/// Maximum length of a clear line, whatever a hostile file makes it quote.
 const LINE_MOST: usize = 1_000;
 
-/// A directory that a refused command must leave as it is.
+/// Directory that a rejected command must not change.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// The line with which a command is refused, or what is wrong with the refusal.
+    /// Runs a command and returns its error line, or what is wrong with the rejection.
     pub(crate) fn refusal(&self, arguments: &[&str]) -> Result<String, String> {
         let before = self.contents();
         let mut command = command(self.path());
@@ -54,7 +54,7 @@ impl Folder {
     }
 }
 
-/// The line of a refusal, or what is wrong with it.
+/// Returns the error line of a rejected command, or what is wrong with it.
 pub(crate) fn line_of(run: &Run) -> Result<String, String> {
     let line = run.stderr.strip_suffix('\n').unwrap_or(&run.stderr);
     let problem = if run.code != Some(2) {
@@ -76,14 +76,14 @@ pub(crate) fn line_of(run: &Run) -> Result<String, String> {
     Err(format!("{problem}\n{shown}"))
 }
 
-/// Whether a line reads `error: FILE:LINE:COLUMN: ..`.
+/// Whether a line has the form `error: FILE:LINE:COLUMN: ..`.
 pub(crate) fn has_place(line: &str) -> bool {
     let mut parts = line.splitn(5, ':').skip(2);
     let mut number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
     number() && number()
 }
 
-/// Requires each command to be refused with a line that contains its fragment.
+/// Requires each command to be rejected with a line that contains its fragment.
 #[track_caller]
 pub(crate) fn all_refused(cases: &[(&str, &str)]) {
     let wrong = |(arguments, fragment): &(&str, &str)| {
@@ -97,8 +97,8 @@ pub(crate) fn all_refused(cases: &[(&str, &str)]) {
     report(cases.iter().filter_map(wrong));
 }
 
-/// Requires each scenario file to be refused with a place that starts like the one given and a line that
-/// contains the fragment.
+/// Requires each scenario file to be rejected with a line that contains the fragment, and with a position that
+/// starts with the given one.
 #[track_caller]
 pub(crate) fn all_files_refused(cases: &[(&str, &str, &str)]) {
     let wrong = |(text, place, fragment): &(&str, &str, &str)| {
@@ -118,7 +118,7 @@ pub(crate) fn all_files_refused(cases: &[(&str, &str, &str)]) {
     report(cases.iter().filter_map(wrong));
 }
 
-/// Fails with everything that was wrong, not only the first.
+/// Fails with all problems, not only the first.
 #[track_caller]
 pub(crate) fn report(wrong: impl Iterator<Item = String>) {
     let wrong: Vec<String> = wrong.collect();

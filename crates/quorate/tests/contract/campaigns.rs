@@ -1,4 +1,4 @@
-//! The JSON of `campaign`, and what it keeps.
+//! JSON report and saved files of `campaign`.
 
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
         first.stdout.lines().find_map(|line| line.trim_start().strip_prefix("replay: quorate "));
     let replayed = quorate(folder.path(), line.expect("a command"));
     assert_eq!(replayed.code, Some(1), "{replayed}");
-    // The same once more needs no other file; what somebody else has written stays.
+    // A second run reuses the file, and a file with other contents is not replaced.
     assert_eq!(run().stdout, first.stdout);
     assert_eq!(names().len(), 1);
     std::fs::write(folder.path().join(&names()[0]), "mine").expect("it can be written");
@@ -145,7 +145,7 @@ fn the_command_that_keeps_a_violation_can_be_pasted() {
     let flags = "campaign maekawa-original -n 3..5 --quorums plane --seed 40 --no-shrink";
     let run = quorate(folder.path(), flags);
     let line =
-        run.stdout.lines().find_map(|line| line.trim_start().strip_prefix("keep it: quorate "));
+        run.stdout.lines().find_map(|line| line.trim_start().strip_prefix("save it: quorate "));
     let again = quorate(folder.path(), line.expect("a command"));
     assert_eq!(again.code, Some(1), "{again}");
     let replay =

@@ -1,4 +1,4 @@
-//! The other formats of a trace: what other programs need to open them.
+//! Other trace formats: what other programs need to open them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +36,7 @@ fn the_format_can_be_said() {
     assert_eq!(trace, self::trace("sim central", "a.jsonl"));
 }
 
-/// The default expression of ShiViz: a line of text, then `host {clock}`.
+/// Default parser expression of ShiViz: a line of text, then `host {clock}`.
 #[test]
 fn a_log_for_shiviz_has_clocks_that_grow() {
     let log = trace(FLAGS, "a.shiviz");
@@ -93,7 +93,7 @@ fn a_trace_for_perfetto_is_whole_and_its_arrows_begin_somewhere() {
 
 #[test]
 fn every_message_that_is_lost_was_sent_first() {
-    // Whoever counts the records of a kind should not have to know where on its way a message was lost.
+    // A program that counts records by kind need not know where on its way a message was lost.
     let mut sent = BTreeSet::new();
     for line in trace(FLAGS, "a.jsonl").lines() {
         let record: Value = serde_json::from_str(line).expect("JSON");

@@ -1,5 +1,5 @@
-//! The JSON that other programs rely on: its shape, its sums, its exit codes, and an independent count
-//! of everything in it from the trace alone.
+//! JSON that other programs rely on: its shape, its sums, its exit codes, and an independent recount of all its
+//! numbers from the trace alone.
 
 mod campaigns;
 mod formats;
@@ -16,27 +16,27 @@ use serde_json::Value;
 
 use support::{Run, quorate};
 
-/// The report of a run, with the run itself for messages.
+/// Report of a run, and the run itself for messages.
 fn report(directory: &Path, arguments: &str) -> (Value, Run) {
     let run = quorate(directory, &format!("{arguments} --json"));
     let report = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
     (report, run)
 }
 
-/// A whole number of the report.
+/// Reads a whole number of the report.
 #[track_caller]
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a whole number"))
 }
 
-/// Whole numbers of the report.
+/// Reads a list of whole numbers of the report.
 #[track_caller]
 fn numbers(value: &Value) -> Vec<u64> {
     let list = value.as_array().unwrap_or_else(|| panic!("{value} is not a list"));
     list.iter().map(number).collect()
 }
 
-/// What became of a property.
+/// Status of a property in the report.
 #[track_caller]
 fn status<'a>(report: &'a Value, id: &str) -> &'a str {
     let properties = report["properties"].as_array().expect("properties are a list");

@@ -1,4 +1,4 @@
-//! Work in parts, on several machines or at several times: the result is that of one run, byte for byte.
+//! Work split over several machines or times: the result equals that of a single run, byte for byte.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn folder() -> TempDir {
     TempDir::new().expect("a temporary directory can be made")
 }
 
-/// Runs the command in so many parts, the files of which are `1.part` and so on.
+/// Runs the command in `of` parts, and writes the files `1.part`, `2.part` and so on.
 fn split(folder: &Path, command: &str, of: u32) {
     for number in 1..=of {
         let run = quorate(folder, &format!("{command} --shard {number}/{of}"));
@@ -52,7 +52,7 @@ fn an_experiment_in_parts_writes_what_one_run_writes() {
         let (parts, whole) = (folder(), folder());
         let one = quorate(whole.path(), &format!("{command}{files}"));
         if one.code == Some(2) {
-            // What cannot be run cannot be run in parts.
+            // A command that cannot run cannot run in parts either.
             let part = quorate(parts.path(), &format!("{command} --shard 1/2"));
             assert_eq!((part.code, &part.stderr), (Some(2), &one.stderr), "{part}");
             continue;
@@ -76,16 +76,16 @@ fn a_campaign_goes_on_where_it_stopped() {
     assert!(first.stdout.contains(r#""stopped":"asked""#), "{first}");
     let second = quorate(resumed.path(), &format!("{command} --resume p --json"));
     same(&second, &quorate(whole.path(), &format!("{command} --json")));
-    // What is finished is told again.
+    // A finished campaign prints its result again.
     let third = quorate(resumed.path(), &format!("{command} --resume p --json"));
     same(&third, &second);
     assert!(third.stderr.starts_with("0 runs"), "{third}");
-    // The file of one that is finished is a part like any other.
+    // The file of a finished campaign is a part like any other.
     same(&quorate(resumed.path(), "merge p --json"), &second);
     for other in ["campaign maekawa-original --seeds 3001", "campaign maekawa --seeds 3000"] {
         let refused = quorate(resumed.path(), &format!("{other} --resume p"));
         assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains("begun with other flags"), "{refused}");
+        assert!(refused.stderr.contains("started with other flags"), "{refused}");
     }
 }
 
@@ -132,10 +132,10 @@ fn files_that_are_no_parts_are_refused_and_left_alone() {
     fs::rename(path.join("3.part"), path.join("kept")).expect("it can be moved");
     split(path, "campaign maekawa-original --seeds 21", 3);
     let mixed = quorate(path, "merge 1.part 2.part kept");
-    assert!(mixed.stderr.contains("parts of different works"), "{mixed}");
+    assert!(mixed.stderr.contains("parts of different campaigns"), "{mixed}");
     split(path, "experiment clock-sync --seeds 1", 3);
     let mixed = quorate(path, "merge 1.part 2.part kept");
-    assert!(mixed.stderr.contains("parts of different works"), "{mixed}");
+    assert!(mixed.stderr.contains("parts of different campaigns"), "{mixed}");
     let unfinished = "campaign maekawa-original --seeds 900000 --minutes 0.0005 --resume u";
     quorate(path, unfinished);
     let run = quorate(path, "merge u");

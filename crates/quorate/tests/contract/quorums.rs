@@ -1,4 +1,4 @@
-//! The JSON of `quorum`.
+//! JSON report of `quorum`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn report(arguments: &str) -> (Value, Run) {
     crate::report(Path::new("."), &format!("quorum {arguments}"))
 }
 
-/// The members of a process's quorum, if it has one.
+/// Members of a process's quorum, if it has one.
 #[track_caller]
 fn members(report: &Value, process: usize) -> Option<Vec<u64>> {
     let own = &report["quorums"][process];
@@ -98,7 +98,7 @@ fn failures_of_2_and_5_are_replaced_as_in_figure_4_2() {
     assert_eq!(members(&after, 0), Some(vec![0, 1, 3, 4, 6]));
 }
 
-/// Figure 3.1 counts from 1.
+/// Figure 3.1 numbers the processes from 1.
 #[test]
 fn the_tree_of_seven_is_that_of_figure_3_1() {
     let root = |failed: &str| members(&report(&format!("tree -n 7{failed}")).0, 0);
@@ -119,7 +119,7 @@ fn a_process_without_a_quorum_is_an_answer() {
         assert!((0..number(&report["processes"])).all(|p| members(&report, p as usize).is_none()));
         let text = crate::quorate(Path::new("."), &format!("quorum {arguments}"));
         assert_eq!(text.code, Some(0), "{text}");
-        assert!(text.stdout.contains("nobody has a quorum under this view"), "{text}");
+        assert!(text.stdout.contains("no process has a quorum under this view"), "{text}");
     }
     let (report, run) = report("majority -n 4 --failed 1,2");
     assert_eq!(numbers(&report["without_quorum"]), [0, 3], "{run}");

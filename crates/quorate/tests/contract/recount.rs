@@ -1,5 +1,5 @@
-//! An independent count: reads the trace line by line, knows nothing of the simulator, and arrives at
-//! the numbers of the report.
+//! Independent recount: reads the trace line by line, without knowledge of the simulator, and must arrive at the
+//! numbers of the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::support::quorate;
 use crate::{number, numbers, status};
 
-/// What a trace says.
+/// Numbers counted from a trace.
 #[derive(Debug, Default)]
 struct Recount {
     layers: BTreeMap<String, Messages>,
@@ -28,17 +28,17 @@ struct Recount {
     inside: BTreeSet<u64>,
     crashed_inside: BTreeSet<u64>,
     two_inside: bool,
-    /// The properties that the trace says were broken.
+    /// Properties that the trace reports as violated.
     broken: BTreeSet<String>,
-    /// In which event each message was sent.
+    /// Event in which each message was sent.
     sent_in: BTreeMap<u64, u64>,
     happened: HappenedBefore,
 }
 
-/// How many requests of each process somebody knows of.
+/// Number of requests of each process that one process knows of.
 type Knowledge = BTreeMap<u64, u64>;
 
-/// Who knew of whose requests when asking, with nothing but messages to learn from.
+/// Requests that each process knew of when it made its own request, learned from messages only.
 #[derive(Debug, Default)]
 struct HappenedBefore {
     known: BTreeMap<u64, Knowledge>,
@@ -77,7 +77,7 @@ impl HappenedBefore {
         *self.granted.entry(process).or_default() += 1;
     }
 
-    /// A request that its process has forgotten need not be granted any more.
+    /// A request that its process has forgotten need not be granted.
     fn forget(&mut self, process: u64) {
         if self.asked.remove(&process).is_some() {
             *self.granted.entry(process).or_default() += 1;
@@ -85,7 +85,7 @@ impl HappenedBefore {
     }
 }
 
-/// The messages of a layer.
+/// Messages of one layer.
 #[derive(Debug, Default, PartialEq)]
 struct Messages {
     total: u64,
@@ -103,7 +103,7 @@ impl Recount {
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
             })
             .collect();
-        // A command comes before the news that it was refused.
+        // The record of a command precedes the record of its refusal.
         let refused: BTreeSet<u64> = records
             .iter()
             .filter(|record| record["type"] == "refuse")
@@ -217,13 +217,13 @@ impl Recount {
         self.two_inside |= self.inside.len() > 1;
     }
 
-    /// Everything in which the report counts differently.
+    /// All numbers in which the report differs.
     fn differences(&self, report: &Value) -> Vec<String> {
         [self.different_counts(report), self.different_properties(report)].concat()
     }
 
     fn different_counts(&self, report: &Value) -> Vec<String> {
-        // One process alone says nothing, and then the layer is not in the trace.
+        // A single process sends nothing, so its layer does not occur in the trace.
         let nothing = Messages::default();
         let own = self.layers.get("mutex").unwrap_or(&nothing);
         let mut all = different_messages(own, &report["messages"]);
@@ -269,7 +269,7 @@ fn different_messages(mine: &Messages, theirs: &Value) -> Vec<String> {
     let mut all = Vec::new();
     differ(&mut all, "messages", &number(&theirs["total"]), &mine.total);
     differ(&mut all, "messages to oneself", &number(&theirs["self"]), &mine.to_self);
-    // A kind of which there was none is in the report, not in the trace.
+    // A kind without messages is in the report, but not in the trace.
     let by_kind: BTreeMap<String, u64> =
         counts(&theirs["by_kind"]).into_iter().filter(|(_, count)| *count > 0).collect();
     differ(&mut all, "messages by kind", &by_kind, &mine.by_kind);
@@ -293,7 +293,7 @@ fn counts(value: &Value) -> BTreeMap<String, u64> {
     object.iter().map(|(name, count)| (name.clone(), number(count))).collect()
 }
 
-/// Traces a run and counts again; what the binary said if it came to no verdict.
+/// Traces a run and recounts it. Fails with the output of the binary if the run has no verdict.
 fn traced(flags: &str) -> Result<(Recount, Value), String> {
     let folder = TempDir::new().expect("a temporary directory can be made");
     let run = quorate(folder.path(), &format!("sim {flags} --trace trace.jsonl --json"));
@@ -302,7 +302,7 @@ fn traced(flags: &str) -> Result<(Recount, Value), String> {
     Ok((Recount::of(&trace), report))
 }
 
-/// What does not agree after tracing a run and counting again.
+/// Traces a run, recounts it, and describes the differences.
 fn disagreement(flags: &str) -> Option<String> {
     let differences = match traced(flags) {
         Ok((recount, report)) => recount.differences(&report),
@@ -311,7 +311,7 @@ fn disagreement(flags: &str) -> Option<String> {
     (!differences.is_empty()).then(|| format!("sim {flags}\n  {}", differences.join("\n  ")))
 }
 
-/// Traces a run, counts again and compares.
+/// Traces a run, recounts it, and requires equal numbers.
 #[track_caller]
 fn agree(flags: &str) -> (Recount, Value) {
     if let Some(problem) = disagreement(flags) {
@@ -320,7 +320,7 @@ fn agree(flags: &str) -> (Recount, Value) {
     traced(flags).expect("a run repeats itself")
 }
 
-/// Both algorithms, some seeds, everyone asking twice at slightly different times.
+/// Runs both algorithms with several seeds. Every process requests twice, at slightly different times.
 #[track_caller]
 fn agree_for_all(flags: &str) -> Vec<Recount> {
     let runs = ["central", "ricart-agrawala"].into_iter().flat_map(|algorithm| {
@@ -403,7 +403,7 @@ fn odd_processes_are_counted_the_same() {
 
 #[test]
 fn the_messages_of_traitors_are_counted_the_same() {
-    // No property is judged by what a traitor does, so only the counts have to agree.
+    // A property does not apply to what a traitor does, so only the counts have to agree.
     for strategy in ["silent", "liar", "equivocator", "two-faced", "stutterer", "random"] {
         for algorithm in ["central", "ricart-agrawala"] {
             let flags = format!("{algorithm} -n 5 --requesters all --traitor 1:{strategy}");
@@ -449,7 +449,7 @@ fn the_order_of_requests_survives_a_recovery() {
     }
 }
 
-/// One fault of each kind, and some that need company.
+/// One fault of each kind, and some combinations.
 const FAULTS: [&str; 24] = [
     "--crash 1@2.5ms",
     "--crash 0@1ms --recover 0@4ms",
@@ -503,13 +503,13 @@ fn a_request_counts_once_though_it_is_repeated_after_a_crash() {
 
 #[test]
 fn who_comes_back_before_asking_is_not_said_to_wait_for_ever() {
-    // p1 crashes and comes back before the time of its request, which is long over at the end.
+    // p1 crashes and recovers before the time of its request, which is long past at the end.
     agree("central -n 3 --request 1@5ms --crash 1@1ms --recover 1@2ms --section 10ms");
 }
 
 #[test]
 fn a_process_may_crash_while_it_leaves() {
-    // The replies that p0 owes when it leaves are the multicast in the middle of which it crashes.
+    // The deferred replies that p0 sends when it leaves are the multicast in the middle of which it crashes.
     for sends in 0..3 {
         agree(&format!("ricart-agrawala -n 3 --requesters all --crash-mid 0@2.5ms:{sends}"));
         agree(&format!("ricart-agrawala -n 2 --requesters all --crash-mid 0@1:{sends}"));
@@ -547,7 +547,7 @@ fn a_drawn_link_has_two_ends() {
 
 #[test]
 fn a_detector_that_was_wrong_was_not_perfect() {
-    // Handling takes so long that heartbeats come late: nobody has crashed, yet the server stops listening.
+    // Handling takes so long that heartbeats arrive late: no process has crashed, yet the server suspects some.
     let flags = "central -n 8 --detector heartbeat --handling 3ms --requesters all --repeat 3";
     let (recount, report) = agree(flags);
     assert!(recount.down.is_empty() && report["verdict"] == "violated", "{report}");

@@ -1,4 +1,4 @@
-//! Field names, types, sums and exit codes.
+//! Field names, types, sums and exit codes of the JSON report.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::quorate;
 use crate::{number, numbers, report, status};
 
-/// Runs that differ in everything that the report can differ in.
+/// Runs that cover all variations of the report.
 const RUNS: [&str; 12] = [
     "sim ricart-agrawala -n 5 --requesters all --seed 7",
     "sim ricart-agrawala -n 5 --requesters all --seed 7 --crash 2@1ms",
@@ -148,7 +148,7 @@ fn messages_by_kind_and_by_process_add_up_to_all_of_them() {
 #[test]
 fn messages_to_oneself_are_counted_apart_and_left_out_on_request() {
     let (with, run) = report(here(), "sim central -n 4 --requesters all");
-    // The server, process 0, asks, grants and releases to itself.
+    // The server, process 0, sends its own request, grant and release to itself.
     assert_eq!(with["messages"]["total"], 12, "{run}");
     assert_eq!(with["messages"]["self"], 3, "{run}");
     assert_eq!(numbers(&with["messages"]["by_process"]), [6, 2, 2, 2], "{run}");
@@ -171,7 +171,7 @@ fn the_layers_below_are_counted_apart() {
     let detector = &layered["layers"]["detector"];
     let kinds: Vec<&String> = fields(&detector["by_kind"]).keys().collect();
     assert_eq!(kinds, ["ALIVE"], "{run}");
-    // Everyone beats at the start, to each of the others.
+    // Every process sends a heartbeat to each other process at the start.
     assert!(numbers(&detector["by_process"]).iter().all(|&sent| sent >= 3), "{run}");
 }
 
@@ -189,7 +189,7 @@ fn the_promise_of_ricart_and_agrawala_is_in_the_numbers() {
 
 #[test]
 fn a_promise_is_not_called_broken_because_the_run_was_stopped() {
-    // Its only requester is inside at the end, and has had no time to leave.
+    // The only requester is inside at the end and had no time to leave.
     let (report, run) = report(here(), "sim central -n 3 --until 500us");
     assert_eq!(report["ending"], "until", "{run}");
     assert_ne!(report["cost"]["kept"], false, "{run}");

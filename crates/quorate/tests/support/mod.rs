@@ -1,10 +1,10 @@
-//! Runs the binary the way a person would, but with nothing of the surroundings shining through.
+//! Runs the binary as a user would, but independent of the environment.
 
 use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What came of one call of the binary.
+/// Result of one call of the binary.
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -12,14 +12,14 @@ pub(crate) struct Run {
     arguments: String,
 }
 
-/// Runs `quorate` in a directory, with arguments that a blank separates.
+/// Runs `quorate` in a directory, with arguments separated by blanks.
 pub(crate) fn quorate(directory: &Path, arguments: &str) -> Run {
     let mut command = command(directory);
     command.args(arguments.split_whitespace());
     Run::of(command)
 }
 
-/// The binary in a directory, without a terminal and without variables that change what it prints.
+/// The binary in a directory, without a terminal and without environment variables that change its output.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
     command.current_dir(directory).stdin(Stdio::null());
@@ -30,7 +30,7 @@ pub(crate) fn command(directory: &Path) -> Command {
 }
 
 impl Run {
-    /// What comes of a command.
+    /// Runs a command to its end.
     pub(crate) fn of(mut command: Command) -> Self {
         let arguments: Vec<String> =
             command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -45,7 +45,7 @@ impl Run {
     }
 }
 
-/// All of it, for the message of a failed assertion.
+/// Complete output, for the message of a failed assertion.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, stdout, stderr, arguments } = self;

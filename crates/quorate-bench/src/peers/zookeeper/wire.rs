@@ -93,7 +93,7 @@ impl ZookeeperSession {
         let mut connect_response = FrameReader(&connect_response);
         let (_, granted) = (connect_response.number()?, connect_response.number()?);
         if granted <= 0 {
-            return Err(BenchError::new("ZooKeeper gives no session"));
+            return Err(BenchError::new("ZooKeeper has opened no session"));
         }
         let writer = Arc::new(Mutex::new(writer));
         let pinger = tokio::spawn(send_pings(
@@ -150,7 +150,9 @@ impl ZookeeperSession {
         while self.events == 0 {
             let (number, _) = self.next().await?;
             if number != EVENT_XID && number != PING_XID {
-                return Err(lost(format!("ZooKeeper answers what nobody asked: {number}")));
+                return Err(lost(format!(
+                    "ZooKeeper answered a request that was not sent: {number}"
+                )));
             }
         }
         Ok(())
@@ -213,7 +215,7 @@ async fn send_pings(writer: Arc<Mutex<OwnedWriteHalf>>, pause: Duration) {
 async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<u8>, BenchError> {
     let length = reader.read_i32().await.map_err(BenchError::new)?;
     let length = usize::try_from(length).ok().filter(|length| *length <= FRAME_MOST);
-    let length = length.ok_or_else(|| BenchError::new("a frame of an impossible length"))?;
+    let length = length.ok_or_else(|| BenchError::new("a frame with an invalid length"))?;
     let mut bytes = vec![0; length];
     reader.read_exact(&mut bytes).await.map_err(BenchError::new)?;
     Ok(bytes)

@@ -9,9 +9,9 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
         Chart {
             name: "kept".to_owned(),
             title: "Byzantine generals: runs in which the loyal agree and obey".to_owned(),
-            description: "The share of adversarial runs in which nothing is violated, against the number of generals, \
-                          for one to four traitors, with oral messages (OM) and signed ones (SM). Oral messages reach \
-                          100 % at 3m + 1 generals, signed ones are always there."
+            description: "The share of adversarial runs in which nothing is violated, against the number of \
+                          generals, for one to four traitors, with oral messages (OM) and signed ones (SM). Oral \
+                          messages reach 100 % at 3m + 1 generals, signed ones always do."
                 .to_owned(),
             x: Axis::linear("generals"),
             y: Axis::linear("% of runs"),
@@ -20,8 +20,8 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
         Chart {
             name: "messages".to_owned(),
             title: "Byzantine generals: messages".to_owned(),
-            description: "The messages of an agreement if nobody lies, against the number of generals, for up to four \
-                          traitors to be borne, with oral messages (OM) and signed ones (SM)."
+            description: "The messages of an agreement if no process lies, against the number of generals, for up to \
+                          four tolerated traitors, with oral messages (OM) and signed ones (SM)."
                 .to_owned(),
             x: Axis::linear("generals"),
             y: Axis::log("messages"),

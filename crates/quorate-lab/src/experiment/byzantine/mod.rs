@@ -17,7 +17,7 @@ use quorate_run::promised_cost;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "byzantine",
-    summary: "how many traitors generals bear with oral and signed messages, beside n > 3m, and what it costs",
+    summary: "how many traitors generals tolerate with oral and signed messages, beside n > 3m, and the cost",
     seeds: 60,
     sizes: Some(Sizes { least: 4, usual: 13, most: 24 }),
     ours: None,

@@ -28,7 +28,7 @@ pub(super) fn blocks(rows: &[Row], up_to: usize) -> Vec<Block> {
             kept,
         ),
         grid(
-            "Messages if nobody lies; ! if not as the formula says, (skipped)",
+            "Messages if no process lies; ! if not as the formula says, (skipped)",
             rows,
             up_to,
             messages,
@@ -72,15 +72,15 @@ pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
              {signed_inside} of {signed_cells}."
         ),
         format!(
-            "{seeds} runs for each cell, with m traitors in each: the commander is one of them in half of the runs. They \
-             are all two-faced, all liars, all equivocators, all random or each what the seed has it, one after the \
-             other. With n = 3m a commander that lies cannot break OM(m): the lieutenants are then enough for one \
-             traitor less. What breaks is obedience to a loyal one."
+            "{seeds} runs for each cell, with m traitors in each: the commander is one of them in half of the runs. \
+             Their strategies take turns: all two-faced, all liars, all equivocators, all random, or a strategy \
+             drawn for each traitor. With n = 3m a commander that lies cannot break OM(m), because the lieutenants \
+             are then enough for one traitor less. What breaks is obedience to a loyal commander."
         ),
         format!(
             "OM(m) takes (n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages, SM(m) n - 1 and \
              (n - 1)(n - 2) more if m > 0; both take m + 1 rounds. Cells of more than {MESSAGES_MOST} messages a run \
-             are skipped: {skipped} here. - stands where fewer than two loyal generals are left."
+             are skipped: {skipped} here. A dash: fewer than two loyal generals are left."
         ),
     ]
 }

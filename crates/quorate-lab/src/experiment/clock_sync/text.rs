@@ -48,16 +48,17 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
     let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
     vec![
         format!(
-            "{runs} seeds a row. Clocks are up to 100 ms off at the start. A round trip takes 2 ms, and each way up to 0.2 ms \
-             more: with an asymmetry of 100% the question takes all of it. Cristian's error is that of a client from the \
-             true time; Berkeley's how far any two of five clocks are apart, of which one is the master's."
+            "{runs} seeds a row. Clocks are up to 100 ms off at the start. A round trip takes 2 ms, and each way up \
+             to 0.2 ms more: with an asymmetry of 100% the request takes all of it. Cristian's error is the offset \
+             of a client from the true time; Berkeley's is the largest difference between two of five clocks, one of \
+             which is the master's."
         ),
-        "The bound is what the algorithm claims in the same run, in the mean: half of the round trip less the least delay, \
-         and what the clocks can have drifted since; for Berkeley, that of both clocks together. kept: in every run the error \
-         was within the bound of that run."
+        "The bound is the mean of the bounds that the algorithm claims in the same runs: half of the round trip less \
+         the least delay, plus the possible drift since then; for Berkeley, the sum for both clocks. kept: in every \
+         run the error was within the bound of that run."
             .to_owned(),
-        "More probes find a quicker round trip, which leaves less doubt about jitter. They do not help against ways that always \
-         differ: that the question takes longer cannot be seen from either end."
+        "More probes find a quicker round trip, which leaves less uncertainty due to jitter. They do not help if the \
+         two directions always differ: neither end can observe that the request takes longer."
             .to_owned(),
     ]
 }

@@ -43,12 +43,12 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
              the crash. Messages are those of a run in which nothing happens."
         ),
         format!(
-            "Mistakes: how often anybody suspects a live process, per hour of virtual time, where delays are exponential \
-             with a mean of 1 ms, so that no timeout is long enough for ever. Each run is watched for {WATCHED}; adaptive \
-             timeouts err at the beginning, and ever more rarely the longer one watches."
+            "Mistakes: how often any process suspects a live one, per hour of virtual time, where delays are \
+             exponential with a mean of 1 ms, so that any timeout is too short at some time. Each run is watched for \
+             {WATCHED}; adaptive timeouts make mistakes at the beginning, and ever fewer as the run continues."
         ),
-        "In the ring everyone watches one other, and asks before it suspects. What one believes in the ring or in the \
-         VCube, all come to believe: there a mistake counts once for each who believes it."
+        "In the ring every process monitors one other, and probes it before it suspects it. In the ring and in the \
+         VCube a suspicion spreads to all processes: there a mistake counts once for each process that believes it."
             .to_owned(),
     ]
 }

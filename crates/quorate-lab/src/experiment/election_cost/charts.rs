@@ -20,24 +20,28 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
     vec![
         chart(
             "messages-one",
-            "Messages of an election that one begins",
+            "Messages of an election with one starter",
             Starters::One,
             "messages",
             |row| row.messages,
         ),
         chart(
             "messages-all",
-            "Messages of an election that all begin",
+            "Messages of an election started by all",
             Starters::All,
             "messages",
             |row| row.messages,
         ),
-        chart("bytes-one", "Bytes of an election that one begins", Starters::One, "bytes", |row| {
-            row.bytes
-        }),
+        chart(
+            "bytes-one",
+            "Bytes of an election with one starter",
+            Starters::One,
+            "bytes",
+            |row| row.bytes,
+        ),
         chart(
             "time-one",
-            "Time of an election that one begins",
+            "Time of an election with one starter",
             Starters::One,
             "message delays",
             |row| row.time,

@@ -119,7 +119,7 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
         return Err(unmeasurable("a property or an assumption did not hold"));
     }
     let election = report.election.as_ref().and_then(|election| election.duration);
-    let Some(duration) = election else { return Err(unmeasurable("nobody was elected")) };
+    let Some(duration) = election else { return Err(unmeasurable("no process was elected")) };
     Ok(Measured {
         messages: report.messages.total as f64,
         bytes: report.messages.bytes.unwrap_or(0) as f64,

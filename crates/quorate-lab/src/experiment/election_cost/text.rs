@@ -125,35 +125,38 @@ fn crash(rows: &[CrashRow]) -> Block {
 
 pub(super) fn notes(up_to: usize) -> Vec<String> {
     let mut notes = vec![
-        "L: log2 n rounded up; H(n): 1 + 1/2 + .. + 1/n; d: steps from the starter to the greatest; h: how many are greater \
-         than the starter."
+        "L: log2 n rounded up; H(n): 1 + 1/2 + .. + 1/n; d: steps from the starter to the greatest; h: number of \
+         processes greater than the starter."
             .to_owned(),
-        "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds has it, which by chance one in \
-         twenty misses; ≠: none of these. Message delays are constant; delays counts them from the beginning to the last \
-         decision."
+        "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds contains it, which one in \
+         twenty misses by chance; ≠: none of these. Message delays are constant; delays counts them from the \
+         beginning to the last decision."
             .to_owned(),
-        "Order: for the rings, how identifiers stand, best ascending, worst descending; where one begins, best is the greatest \
-         and worst the smallest, behind the greatest on the ring. Random: the seed draws both. For hirschberg-sinclair we \
-         know no order that is worse than a random one; the most of its formula is the bound of its paper."
+        "Order: for the rings, the order of identifiers, best ascending, worst descending; with one starter, best is \
+         the greatest and worst the smallest, behind the greatest on the ring. Random: the seed draws both. For \
+         hirschberg-sinclair we know no order that is worse than a random one; the maximum of its formula is the \
+         bound of its paper."
             .to_owned(),
         format!(
-            "Delay by rank: a bully waits {RANK_DELAYS} message delays for each one above it. What it saves in messages it \
-             pays in time."
+            "Delay by rank: a bully waits {RANK_DELAYS} message delays for each process of higher rank. This saves \
+             messages and costs time."
         ),
     ];
     notes.extend(not_run(up_to));
     notes.extend([
         format!(
-            "After the crash of the leader at {CRASH}: election counts the messages that the crash added, detector/delay what \
-             the detector sends in one message delay, delays the time until everybody follows the next in rank. The \
-             oracle tells after one message delay and sends nothing."
+            "After the crash of the leader at {CRASH}: election counts the messages that the crash added, \
+             detector/delay the messages of the detector in one message delay, delays the time until every process \
+             follows the next in rank. The oracle reports a crash after one message delay and sends nothing."
         ),
-        "bully: mixes failure detection with the election. Each process has to watch only those with greater identifiers, \
-         half of the pairs; a crash costs an election, n(n - 2) messages if all notice at once. The first to notice is \
-         enough: over the VCube, which tells one after the other, a bully is done before everybody knows."
+        "bully: mixes failure detection with the election. Each process has to monitor only those with greater \
+         identifiers, half of the pairs; a crash costs an election, n(n - 2) messages if all notice at once. The \
+         first process that notices is enough: over the VCube, which notifies one process after the other, a bully \
+         is done before all know."
             .to_owned(),
-        "detector-leader: simple and modular, no message of its own and no delay beyond the detector's. But everybody has \
-         to be watched by everybody, whether it could lead or not, and while the detector errs there are several leaders."
+        "detector-leader: simple and modular, no message of its own and no delay beyond the detector's. But every \
+         process has to be monitored by every other, whether it could lead or not, and while the detector is wrong \
+         there are several leaders."
             .to_owned(),
     ]);
     notes

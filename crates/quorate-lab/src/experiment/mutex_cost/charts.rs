@@ -24,7 +24,7 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
         }),
         chart(
             "messages-saturated",
-            "Messages per entry, everyone always wants in",
+            "Messages per entry, all processes always requesting",
             messages,
             |row| row.saturated.messages(),
         ),
@@ -37,7 +37,7 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
             delays,
             |row| row.saturated.synchronisation,
         ),
-        chart("busiest", "The busiest process, everyone always wanting in", ratio, |row| {
+        chart("busiest", "The busiest process, all processes always requesting", ratio, |row| {
             row.saturated.busiest
         }),
     ]

@@ -122,14 +122,14 @@ pub(super) fn reason(
     use Figure::{Client, Light, Saturated, Synchronisation};
     if (series.algorithm, figure) == ("token-ring", Light) {
         return Some(
-            "the token goes round while nobody wants in: messages per entry grow with the time from one request to \
-             the next, here 2n + 8 message delays",
+            "the token circulates while no process wants to enter: messages per entry grow with the time from one \
+             request to the next, here 2n + 8 message delays",
         );
     }
     if (series.algorithm, figure) == ("leased-quorum", Saturated) {
         return Some(
-            "whoever waits sends beats and repeats its request each third of a ttl: messages per entry grow with the \
-             time that an entry is waited for",
+            "a waiting process sends beats and repeats its request each third of a ttl: messages per entry grow with \
+             the waiting time",
         );
     }
     if comparison != Comparison::Differs {
@@ -142,33 +142,33 @@ pub(super) fn reason(
     }
     match (series.algorithm, figure) {
         ("central", Synchronisation) if series.over.is_some() => Some(
-            "the server can name nobody in time while the first requests are still under way, and messages between it \
-             and itself take no time",
+            "the server cannot name a successor in time while the first requests are still under way, and messages \
+             from it to itself take no time",
         ),
         ("central", Client | Synchronisation) => {
-            Some("the server is a client as well, and messages between it and itself take no time")
+            Some("the server is a client as well, and messages from it to itself take no time")
         }
         ("maekawa", Saturated) => {
             Some("the formula leaves rivals out: FAILED, INQUIRE and YIELD come on top, up to 6K")
         }
         ("leased-quorum", Synchronisation) => Some(
             "2 is RELEASE and then VOTE: less where the voter is one of the two itself, more where a vote is first \
-             inquired back",
+             asked back",
         ),
         ("maekawa" | "agrawal-el-abbadi" | "quorum", Synchronisation) => Some(
-            "2 is RELEASE and then REPLY: less where the voter that both share is one of the two itself, more where a \
-             vote is first inquired back",
+            "2 is RELEASE and then REPLY: less where the voter that both share is one of the two itself, more where \
+             a vote is first asked back",
         ),
         ("singhal", Saturated) => Some(
-            "whoever leaves puts all who wait into its request set: where everyone always waits, it asks everyone, \
-             2(n - 1), from the second entry on",
+            "a process that leaves puts all waiting processes into its request set: where all always wait, it asks \
+             all others, 2(n - 1), from the second entry on",
         ),
         ("singhal" | "suzuki-kasami", Synchronisation) => {
             Some("when the first holder leaves, requests of others are still under way")
         }
         ("raymond", Saturated) => Some(
             "a token on its round crosses each of n - 1 edges twice, each time asked for: 4(n - 1)/n; less in the \
-             last round, when those who have left ask no more",
+             last round, when processes that have left ask no more",
         ),
         _ => None,
     }

@@ -97,7 +97,7 @@ fn unfit(report: &Report, load: Load) -> Option<String> {
     } else if report.entries != report.requests {
         Some(format!("{} of {} requests were granted", report.entries, report.requests))
     } else if load == Load::Light && report.delays.client.count != report.entries {
-        Some("requests met each other, the load was not light".to_owned())
+        Some("requests overlapped, so the load was not light".to_owned())
     } else {
         None
     }

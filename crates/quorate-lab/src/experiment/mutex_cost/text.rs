@@ -103,10 +103,11 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
              within the first message delay and again as soon as they have left, {REPEAT} times each."
         ),
         "Messages to oneself are in light and saturated, as in the formulas; links leaves them out. Message delays \
-         are constant, and a message to oneself takes none. Load is what is sent and received over links."
+         are constant, and a message to oneself takes none. Load is the number of messages sent and received over \
+         links."
             .to_owned(),
-        "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds has it, which by chance one \
-         in twenty misses; ≠: none of these, and a letter says why where that is known."
+        "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds contains it, which one in \
+         twenty misses by chance; ≠: none of these, and a letter says why where that is known."
             .to_owned(),
     ];
     let reasons = reasons(rows);

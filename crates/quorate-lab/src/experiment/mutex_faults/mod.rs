@@ -151,7 +151,7 @@ fn run_with_fault(
         algorithm: series.label(),
         processes: PROCESSES,
         seed,
-        problem: format!("{} events decided nothing", after.report.events),
+        problem: format!("the outcome is still open after {} events", after.report.events),
     })?;
     Ok(Some((outcome, faulty)))
 }

@@ -48,16 +48,17 @@ fn cell(row: &Row) -> String {
 pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "{PROCESSES} processes, {seeds} seeds; each process enters three times. A cell has the worst outcome and in \
-             how many runs it came, the others being better; --json has all counts, and with each cell a command \
-             that runs its worst case. A dash: the algorithm has no such role."
+            "{PROCESSES} processes, {seeds} seeds; each process enters three times. A cell has the worst outcome and \
+             the number of runs with it; the outcomes of the other runs are better; --json has all counts, and with \
+             each cell a command that runs its worst case. A dash: the algorithm has no such role."
         ),
-        "blocks: a live process waits for ever; violates: two are inside, or entries are out of a promised order; no \
-         quorum: a process is told that none is left; holds: none of these. A crashed process's own requests \
-         do not count."
+        "blocks: a live process waits forever; violates: two are inside, or entries are out of a promised order; no \
+         quorum: a process reports that none is left; holds: none of these. A crashed process's own requests do not \
+         count."
             .to_owned(),
-        "Each fault hits a role that is really held: the same run without it tells who was inside, waiting, asked or \
-         on the token's way at which moment, and the seed draws one at which everyone has yet to ask again."
+        "Each fault hits a role that is really held: the same run without it shows which process was inside, \
+         waiting, asked or on the token's way at each moment, and the seed draws a moment at which every process has \
+         yet to ask again."
             .to_owned(),
     ];
     notes.push(healthy(rows));

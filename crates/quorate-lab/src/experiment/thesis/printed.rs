@@ -31,11 +31,13 @@ const WITHOUT_RELEASE: &str = "two thirds of the right value: RELEASE was not co
                                wrong mean, and with one failure the monograph prints the right one for the same quorum";
 const OTHERWISE_ELSEWHERE: &str =
     "the deviation does not fit its mean; Table 5.5 prints 80.03 for the same run";
-const AS_WITH_ONE_FAILURE: &str = "the deviation does not fit its mean, whoever sent the messages: with one failure 3050.09 is printed beside the same";
-const NO_SUCH_RUN: &str = "the deviation does not fit its mean; and whoever crashes and whenever, a run with one crash \
-                           takes 13 to 16 messages";
-const SUSPECT: &str = "the deviation does not fit its mean, whoever sent the messages; and the mean itself is less \
-                       than three quarters of what one failure gives, which no two crashes can save";
+const AS_WITH_ONE_FAILURE: &str = "the deviation does not fit its mean, whichever processes sent the messages: with \
+                                   one failure 3050.09 is printed beside the same mean";
+const NO_SUCH_RUN: &str = "the deviation does not fit its mean; and a run with one crash takes 13 to 16 messages, \
+                           whichever process crashes and when";
+const SUSPECT: &str = "the deviation does not fit its mean, whichever processes sent the messages; and the mean \
+                       itself is less than three quarters of the mean with one failure, and two crashes cannot save \
+                       that much";
 
 impl Printed {
     /// The printed mean and deviation; `None` if the monograph does not cover this size.

@@ -129,21 +129,23 @@ fn letter(place: usize) -> char {
 
 pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     let mut notes = vec![
-        "Messages per entry. Printed: as in the monograph, its means cut down to whole numbers. Published: its \
-         algorithm as printed (quorum-published). Ours: quorum, which is safe. All ask at the start, messages and the \
-         stay inside take 1 ms each, crashes are noticed after 1 ms; messages to oneself count and take no time."
+        "Messages per entry. Printed: as in the monograph, its means truncated to whole numbers. Published: its \
+         algorithm as printed (quorum-published). Ours: quorum, which is safe. All ask at the start, messages and \
+         the stay inside take 1 ms each, crashes are noticed after 1 ms; messages to oneself count and take no time."
             .to_owned(),
-        "σ is reckoned as the monograph does: the root of the sum over processes of (what it sent - messages per \
-         entry)², over the entries. For one requester that is no deviation in the usual sense; --json has the plain one."
+        "σ is computed as in the monograph: the root of the sum over processes of (messages sent - messages per \
+         entry)², over the entries. For one requester that is no deviation in the usual sense; --json has the usual \
+         one."
             .to_owned(),
         format!(
             "{WINDOW} With failures each cell is the mean of {seeds} such runs and half of its 95 % interval; a printed \
              value came from one schedule, which is not printed. A process that crashes before it has entered does \
              not count as an entry, its messages do."
         ),
-        "= the printed mean, but for its digits; in: between the run with the fewest and that with the most; ≠: neither. none: runs in \
-         which somebody was told that no quorum is left; hung: in which a live process waits for ever; two: with two \
-         inside at once; as published and, as far as it goes, ours if not said otherwise. Runs of the first two kinds are in no mean."
+        "= the printed mean, up to its digits; in: between the run with the fewest messages and that with the most; \
+         ≠: neither. none: runs in which a process reported that no quorum is left; hung: in which a live process \
+         waits forever; two: with two inside at once; counts are for the published algorithm, and the same for ours \
+         (if it was run) unless both are given. Runs of the first two kinds are in no mean."
             .to_owned(),
         agreement(rows),
         outcomes(rows),
@@ -185,7 +187,8 @@ fn agreement(rows: &[Row]) -> String {
             )
         });
     format!(
-        "Of the printed means, misprints aside, {} without failures come out, and {} with failures lie between our runs.{worst}",
+        "Of the printed means, misprints aside, {} without failures are reproduced, and {} with failures lie between \
+         our runs.{worst}",
         met(false),
         met(true)
     )
@@ -209,7 +212,7 @@ fn outcomes(rows: &[Row]) -> String {
     let hidden = if broken {
         "The commands in --json show the first of them."
     } else {
-        "Equal delays and requests all at once hide the faults of the published one: `quorate campaign \
+        "Equal delays and simultaneous requests hide the faults of the published algorithm: `quorate campaign \
          quorum-published` finds them."
     };
     format!("{}. {}. {hidden}", of(Variant::Published), of(Variant::Ours))
@@ -240,9 +243,10 @@ fn price(rows: &[Row]) -> Option<String> {
         all.join(", ")
     };
     Some(format!(
-        "The price of being right, everyone requesting, n = {n}, from published to ours: {} without failures; {} with \
-         n/2 failures. Over grid and vcube ours needs more than half of the processes whose crash is not settled, and \
-         everyone acknowledges every crash to everyone (acks, apart from the messages); over the tree neither.",
+        "The price of correctness, with all processes requesting, n = {n}, from published to ours: {} without \
+         failures; {} with n/2 failures. Over grid and vcube ours needs more than half of the processes whose crash \
+         is not settled, and every process acknowledges every crash to all others (acks, apart from the messages); \
+         over the tree, neither applies.",
         list(Failures::None),
         list(Failures::Half)
     ))

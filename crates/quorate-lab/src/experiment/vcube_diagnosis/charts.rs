@@ -17,7 +17,7 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
         Chart {
             name: "latency".to_owned(),
             title: "VCube diagnosis: rounds until a crash is known everywhere".to_owned(),
-            description: describe("Rounds until everyone left knows of a crash", "log2 n"),
+            description: describe("Rounds until every survivor knows of a crash", "log2 n"),
             x: Axis::log("processes"),
             y: Axis::linear("rounds"),
             lines: with_bound(rows, "log2 n", |row| row.latency_bound as f64, latency),

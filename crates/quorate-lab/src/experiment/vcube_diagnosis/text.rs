@@ -53,8 +53,8 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
     let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
     let mut notes = vec![
         format!(
-            "{runs} runs a row. All crash at one moment of the second round, which the seed draws, as it draws who does. \
-             Logarithms are rounded up."
+            "{runs} runs a row. All crashes are at one moment of the second round. The seed draws the moment and the \
+             processes. Logarithms are rounded up."
         ),
         "Rounds are counted from the one of the crash to the one in which the last survivor learns of it: least, mean and \
          most are over all crashes of all runs. late 3/20: 3 of 20 crashes took longer than log2 n. Tests and messages \
@@ -68,6 +68,6 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
 }
 
 /// Explains why several crashes at a time may take longer than one.
-const LATE: &str = "Late: log2 n is promised for one change at a time. Of several crashes one may strike the only tester through \
-     which the news of another was to come; who takes its place first has to find out that it must, a round later, and \
-     may be struck too. --json has the command that replays the longest.";
+const LATE: &str = "Late: log2 n is promised for one change at a time. One of several crashes may hit the only \
+     tester through which the news of another was to come; the process that takes its place first has to find out \
+     that it must, a round later, and may crash too. --json has the command that replays the longest run.";

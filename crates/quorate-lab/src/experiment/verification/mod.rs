@@ -260,7 +260,7 @@ fn properties(all: &[(&Cell, &CellResult)]) -> Block {
         vec![profile.name.to_owned(), judged]
     });
     Block {
-        title: "What was judged in searches".to_owned(),
+        title: "Properties checked in searches".to_owned(),
         head: vec!["algorithm", "properties"],
         rows: rows.collect(),
     }
@@ -283,7 +283,7 @@ fn specimens(all: &[(&Cell, &CellResult)]) -> Block {
         _ => None,
     });
     Block {
-        title: "Specimens: a shortest way to what each breaks".to_owned(),
+        title: "Specimens: a shortest violation by each".to_owned(),
         head: vec!["specimen", "world", "looked for", "found", " states"],
         rows: rows.collect(),
     }
@@ -332,7 +332,7 @@ fn smallest(all: &[(&Cell, &CellResult)]) -> Block {
         ]
     });
     Block {
-        title: "Specimens: with how few processes each breaks".to_owned(),
+        title: "Specimens: the fewest processes with which each breaks".to_owned(),
         head: vec!["specimen", "over", "breaks", " fewest", "world", "cannot with"],
         rows: rows.collect(),
     }
@@ -385,31 +385,33 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
     let bounded =
         all.iter().any(|(_, answer)| matches!(answer, CellResult::Search(s) if s.bounded));
     let mut notes = vec![
-        "A state is counted once however it is reached; deliveries that commute are gone through in one order where \
-         nothing is lost by that, and worlds that differ only in who is who are one, so that the numbers depend on what \
-         is left out and verdicts do not. The same command finds the same numbers again, on any machine."
+        "A state is counted once however it is reached; deliveries that commute are explored in one order where this \
+         loses nothing, and worlds that differ only in the names of processes count as one. So the numbers depend on \
+         these reductions, and the verdicts do not. The same command finds the same numbers again, on any machine."
             .to_owned(),
-        "What is not shown. Small worlds are not large ones: that nothing is wrong with three or four processes and one or \
-         two requests each is no proof for five, and storms prove nothing, they fail to disprove. Where a search says \
-         `to depth`, what lies deeper was not looked at."
+        "What is not shown. Small worlds are not large ones: a search without violations with three or four \
+         processes and one or two requests each is no proof for five, and storms prove nothing, they only fail to \
+         disprove. Where a search says `to depth`, deeper states were not explored."
             .to_owned(),
-        "A specimen cannot break with so many processes if every search with so many came to its end, and all asked in one \
-         of them; asked as often, and with as many crashes, as the table above it says. Where only some ask, which ones \
-         matters: what two cannot do, two others may."
+        "A specimen cannot break with a number of processes if every search with that number was exhaustive, and all \
+         processes asked in one of them, with as many requests and crashes as the table above it says. Where only \
+         some ask, it matters which ones: a violation that two cannot cause may be caused by two others."
             .to_owned(),
-        "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect though as slow as \
-         can be, nobody comes back after a crash, and nobody lies; losses, returns, wrong suspicions and links without \
-         order are explored when asked for (`quorate check --losses`, `--recoveries`, `--suspicions`, `--fifo no`). ME3 and the clock condition are \
-         judged in runs, not in searches: they are properties of a history and not of a state. Traitors and clocks that \
-         drift are in the storms only. Leases last three message delays and are not renewed."
+        "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect but \
+         arbitrarily slow, no process recovers after a crash, and no process lies; losses, recoveries, wrong \
+         suspicions and links without order are explored on request (`quorate check --losses`, `--recoveries`, \
+         `--suspicions`, `--fifo no`). ME3 and the clock condition are judged in runs, not in searches: they are \
+         properties of a history and not of a state. Traitors and clocks that drift are in the storms only. Leases \
+         last three message delays and are not renewed."
             .to_owned(),
-        "States are remembered by 100 bits: that two different ones are taken for one somewhere in a billion has a chance \
-         of less than one in 10^12."
+        "States are stored as fingerprints of 100 bits: among a billion states, the probability that two different \
+         ones are taken for the same is less than one in 10^12."
             .to_owned(),
     ];
     if bounded {
         notes.push(
-            "Searches were given 5 GiB of memory each; one that needed more is told of with its depth.".to_owned(),
+            "Each search had 5 GiB of memory; one that needed more is listed with its depth."
+                .to_owned(),
         );
     }
     if !only_storms.is_empty() {
@@ -420,7 +422,7 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
     }
     notes.push(
         "The code that is searched and stormed is the code that runs; the compiler, the drivers and the monitors are \
-         trusted, and each search has to reach what it is for, or it fails as vacuous."
+         trusted. Each search has to reach its goal, such as an entry or a decision, or it fails as vacuous."
             .to_owned(),
     );
     notes

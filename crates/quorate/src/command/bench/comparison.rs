@@ -1,4 +1,4 @@
-//! quorate beside others, in one table.
+//! Comparison of quorate with other systems in one table.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 
 pub(super) fn bench(flags: &BenchFlags) -> CommandResult {
-    // A file that could not be written in the end is no reason to wait for it.
+    // Check that the files can be written before the long benchmark starts.
     let files = flags.out.as_deref().map(BenchFiles::begin).transpose()?;
     let (peers, engines) = (flags.peers(), flags.engines());
     let results = BenchResults {
@@ -43,7 +43,7 @@ pub(super) fn bench(flags: &BenchFlags) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The services of others, and ours beside them.
+/// Measures the lock services of others and ours.
 fn compare_services(flags: &BenchFlags) -> Result<ServiceComparison, CommandError> {
     let plan = ComparisonPlan {
         launch: launch()?,
@@ -55,26 +55,26 @@ fn compare_services(flags: &BenchFlags) -> Result<ServiceComparison, CommandErro
     };
     if !plan.tasks.iter().any(|task| task.is_for_all()) {
         return Err(CommandError::new(
-            "that work is for quorate only; leave --against or --work out",
+            "the tasks of --work are for quorate only; leave --against or --work out",
         ));
     }
-    print_progress("a message and its answer");
+    print_progress("round trip of a bare message");
     let raw = round_trip(plan.config.time / 3).map_err(CommandError::new)?;
     run_to_completion(async move { comparison::run(&plan, raw, print_progress).await })
 }
 
-/// The simulators and checkers of others, and ours beside them.
+/// Measures the simulators and model checkers of others and ours.
 fn compare_engines(flags: &BenchFlags) -> Result<EngineComparison, CommandError> {
     let (engines, time) = (flags.engines(), Duration::from_secs(flags.seconds));
     run_to_completion(async move { engines::compare(&engines, time, print_progress).await })
 }
 
-/// What is done next, for whoever waits.
+/// Reports the next step on stderr.
 fn print_progress(next: &str) {
     anstream::eprintln!("{next}");
 }
 
-/// What came of it.
+/// Results of all requested comparisons.
 struct BenchResults {
     services: Option<ServiceComparison>,
     engines: Option<EngineComparison>,
@@ -89,7 +89,7 @@ impl BenchResults {
         value
     }
 
-    /// The parts of the page.
+    /// Sections of the page.
     fn sections(&self) -> Vec<String> {
         let services = self.services.as_ref().map(|comparison| comparison.section(Some(CHART)));
         let engines = self.engines.as_ref().map(EngineComparison::section);
@@ -97,21 +97,21 @@ impl BenchResults {
     }
 }
 
-/// The files of a folder.
+/// Files written to the output directory.
 struct BenchFiles {
     page: AtomicFile,
     chart: AtomicFile,
     data: AtomicFile,
 }
 
-/// Beside the page.
+/// File name of the chart, in the directory of the page.
 const CHART: &str = "performance.svg";
 
 impl BenchFiles {
     fn begin(folder: &Path) -> Result<Self, CommandError> {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| {
-            CommandError::new(format!("{} cannot be made: {error}", folder.display()))
+            CommandError::new(format!("{} cannot be created: {error}", folder.display()))
         })?;
         let begin = |name: &str| AtomicFile::create(&folder.join(name));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! `quorate bench`: how fast locks are on this machine, ours and others'.
+//! `quorate bench`: measures the speed of locks on this machine, of quorate and of others.
 
 mod comparison;
 mod quorate_only;
@@ -17,20 +17,22 @@ pub(crate) fn bench(flags: &BenchFlags) -> CommandResult {
     if flags.against.is_empty() { quorate_only::bench(flags) } else { comparison::bench(flags) }
 }
 
-/// How this program is started as a node.
+/// Command line that starts this program as a node.
 fn launch() -> Result<Launch, CommandError> {
     let program = std::env::current_exe().map_err(CommandError::new)?;
     let arguments = ["node", "--new-cluster", "--config"].map(str::to_owned).to_vec();
     Ok(Launch { program, arguments })
 }
 
-/// Runs it to its end, or until Ctrl-C: then servers are ended and their folders removed all the same.
+/// Runs `work` to its end, or until Ctrl-C. In both cases servers are stopped and their directories are removed.
 fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, CommandError> {
-    // One thread for the clients, so that they wake each other cheaply; another while somebody is killed.
+    // One worker thread for the clients, so that they wake each other cheaply. The runtime starts another thread while
+    // the worker blocks to kill a client.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| CommandError::new(format!("cannot start the runtime: {error}")))?;
     let mut task = runtime.spawn(work);
     runtime.block_on(async {
         tokio::select! {
@@ -38,7 +40,7 @@ fn run_to_completion<T: Send + 'static>(
             _ = tokio::signal::ctrl_c() => {
                 task.abort();
                 let _ = task.await;
-                Err(CommandError::new("stopped before the end; nothing was written"))
+                Err(CommandError::new("interrupted; no results were written"))
             }
         }
     })

@@ -1,4 +1,4 @@
-//! quorate alone: each result as it comes.
+//! Benchmark of quorate alone. Each result is printed as soon as it is measured.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,8 +15,9 @@ use crate::CommandResult;
 use crate::arguments::BenchFlags;
 use crate::command_error::CommandError;
 
-/// How many locks are many, and how many nodes are idle.
+/// Number of locks of [`Task::Many`].
 const LOCK_COUNT: usize = 100_000;
+/// Number of nodes of [`Task::Idle`].
 const IDLE_NODES: usize = 8;
 
 pub(super) fn bench(flags: &BenchFlags) -> CommandResult {
@@ -37,7 +38,7 @@ pub(super) fn bench(flags: &BenchFlags) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of a piece of work.
+/// Result of one task.
 enum TaskOutput {
     Measurement(Box<Measurement>),
     Many(work::Idle),
@@ -65,9 +66,9 @@ async fn run_task(
     }
 }
 
-/// Prints each result as it comes, or all of them as JSON in the end.
+/// Prints each result as soon as it is measured, or all of them as JSON at the end.
 struct Printer {
-    /// What a message and its answer take.
+    /// Time of a message and its answer without a lock service.
     raw: RoundTrip,
     json: bool,
     results: Vec<Value>,
@@ -90,7 +91,7 @@ impl Printer {
             "50 %",
             "99 %",
             "round trips",
-            "processor",
+            "CPU",
             "messages"
         )?;
         out.flush()
@@ -104,7 +105,7 @@ impl Printer {
             }
             TaskOutput::Many(idle) => (
                 format!(
-                    "{} locks in {:.1} s; the nodes together remember {:.0} bytes for each",
+                    "{} locks in {:.1} s; all nodes together use {:.0} bytes for each",
                     idle.locks, idle.seconds, idle.bytes
                 ),
                 json!({ "locks": idle.locks, "seconds": idle.seconds, "bytes_per_lock": idle.bytes }),

@@ -1,4 +1,4 @@
-//! A quorum drawn where the system's processes stand: in clusters, in a grid, in a tree or in a row.
+//! Text drawing of a quorum in the structure of its system: clusters, a grid, a tree or a row.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use quorate_core::{ProcessId, ProcessSet, VCube};
 use super::in_braces;
 use crate::print::style::{BAD, FAINT, GOOD};
 
-/// With more processes than this a drawing in text tells nothing.
+/// Maximum number of processes drawn; with more a text drawing is unreadable.
 const DRAWN_MOST: usize = 256;
-/// Processes on a line of a long row.
+/// Maximum number of processes per line.
 const LINE_MOST: usize = 16;
 
 /// Draws the quorum of one process.
@@ -24,14 +24,14 @@ pub(super) fn write(
     let quorum = if failed.contains(shown) { None } else { system.quorum(shown, failed) };
     match &quorum {
         _ if failed.contains(shown) => writeln!(out, "{shown} has failed and has no quorum")?,
-        None => writeln!(out, "no quorum is left to {shown}")?,
+        None => writeln!(out, "{shown} has no quorum")?,
         Some(quorum) => {
             let members: Vec<u32> = quorum.iter().map(ProcessId::number).collect();
             writeln!(out, "quorum of {shown}: {}", in_braces(&members))?;
         }
     }
     if n > DRAWN_MOST {
-        return writeln!(out, "  (drawn up to {DRAWN_MOST} processes)\n");
+        return writeln!(out, "  (not drawn: more than {DRAWN_MOST} processes)\n");
     }
     let quorum = quorum.unwrap_or_default();
     let drawing = Drawing { n, quorum: &quorum, failed };
@@ -55,7 +55,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// A process with what it is marked by, all equally wide.
+    /// Formats a process with its mark, padded to a common width.
     fn cell(&self, process: ProcessId) -> String {
         let width = (self.n - 1).to_string().len();
         let number = process.number();
@@ -68,7 +68,7 @@ impl Drawing<'_> {
         format!("{:space$}{cell}", "")
     }
 
-    /// In rows of so many columns, from process 0.
+    /// Draws all processes in rows with this number of columns.
     fn rows(&self, out: &mut impl Write, columns: usize) -> io::Result<()> {
         let all: Vec<ProcessId> = ProcessId::all(self.n).collect();
         for row in all.chunks(columns) {
@@ -82,7 +82,7 @@ impl Drawing<'_> {
         writeln!(out, "  {title}{}", cells.join(" ").trim_end())
     }
 
-    /// The clusters that a process sees, in the order in which it asks their members.
+    /// Draws the clusters of a process, with members in the order in which it contacts them.
     fn clusters(&self, out: &mut impl Write, shown: ProcessId) -> io::Result<()> {
         let vcube = VCube::new(self.n);
         self.row(out, "itself      ", &[shown])?;
@@ -96,7 +96,7 @@ impl Drawing<'_> {
         Ok(())
     }
 
-    /// The subtree at a node: `first` stands before it, `rest` before whatever is below.
+    /// Draws the subtree at a node. `first` precedes the node, `rest` precedes the lines below it.
     fn tree(&self, out: &mut impl Write, node: usize, first: &str, rest: &str) -> io::Result<()> {
         writeln!(out, "{first}{}", self.cell(ProcessId::from_index(node)).trim_end())?;
         let children: Vec<usize> =

@@ -1,4 +1,4 @@
-//! A quorum system as a person reads it: a drawing, the quorums, and what they are worth.
+//! Report on a quorum system as text: a drawing, the quorums, and their properties.
 
 mod drawing;
 mod verdicts;
@@ -12,12 +12,14 @@ use quorate_sim::monitor::name_all;
 
 use super::style::BOLD;
 
-/// More quorums than this are not printed, fewer if there are very many, and no longer ones in full.
+/// Maximum number of quorums printed.
 const QUORUMS_MOST: usize = 16;
+/// Maximum number of quorums printed of a very large system.
 const QUORUMS_OF_VERY_MANY: usize = 4;
+/// Maximum number of members of a quorum printed.
 const MEMBERS_MOST: usize = 24;
 
-/// Prints what is known of a system, for people or for programs.
+/// Prints the report on a system, as text or JSON.
 pub(crate) fn print(
     system: &AnySystem,
     report: &QuorumReport,
@@ -58,20 +60,20 @@ fn write_quorums(
         let text = match &own.members {
             Some(members) => in_braces(members),
             None if failed.contains(process) => "failed".to_owned(),
-            None => "no quorum is left".to_owned(),
+            None => "no quorum".to_owned(),
         };
         writeln!(out, "  {:<6} {text}", process.to_string())?;
     }
     match report.processes - report.quorums.len().min(most) {
         0 => writeln!(out),
         more if report.quorums_left_out == 0 => {
-            writeln!(out, "  and {more} more; --json has all\n")
+            writeln!(out, "  and {more} more; --json lists all\n")
         }
         more => writeln!(out, "  and {more} more\n"),
     }
 }
 
-/// `{0, 1, 4}`, or its beginning and its size.
+/// Formats `{0, 1, 4}`; a long set is truncated and followed by its size.
 fn in_braces(members: &[u32]) -> String {
     let shown: Vec<String> = members.iter().take(MEMBERS_MOST).map(u32::to_string).collect();
     let more = match members.len() {

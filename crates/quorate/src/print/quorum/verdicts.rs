@@ -1,4 +1,4 @@
-//! What the quorums are worth, each answer with how it was found.
+//! Properties of the quorums, each with the way it was determined.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ pub(super) fn write(out: &mut impl Write, report: &QuorumReport) -> io::Result<(
         write_figures(out, report)?;
         write_maekawa(out, report)?;
     } else {
-        writeln!(out, "  nobody has a quorum under this view\n")?;
+        writeln!(out, "  no process has a quorum under this view\n")?;
     }
     write_meetings(out, report)?;
     write_survival(out, report)
@@ -25,20 +25,20 @@ fn write_figures(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> 
     let known = if report.quorums_built + report.without_quorum.len() == live {
         String::new()
     } else {
-        format!(", of {} quorums that were built", report.quorums_built)
+        format!(", in {} quorums that were built", report.quorums_built)
     };
     let size = range(report.size.min, report.size.max);
     line(out, "size", format!("{size} of {} processes{known}", report.processes))?;
     let degree = match (report.degree.min, report.degree.max) {
         (Some(min), Some(max)) => {
-            format!("{}: in so many quorums is each live process", range(min, max))
+            format!("{}: number of quorums that contain a live process", range(min, max))
         }
-        _ => "not counted, which would take all quorums".to_owned(),
+        _ => "not counted, because not all quorums were built".to_owned(),
     };
     line(out, "degree", degree)?;
     if let (Some(load), Some(busiest)) = (report.load, report.busiest) {
-        let how = "if everyone uses its own quorum equally often";
-        line(out, "load", format!("{load:.3} on p{busiest}, the busiest, {how}"))?;
+        let how = "if all processes use their quorums equally often";
+        line(out, "load", format!("{load:.3} on p{busiest}, the busiest process, {how}"))?;
     }
     let minimal = match report.nested {
         None => format!("yes: no quorum contains another ({} compared)", compared(report)),
@@ -47,7 +47,7 @@ fn write_figures(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> 
     line(out, "minimal", minimal)?;
     if !report.without_quorum.is_empty() {
         let names = name_all(report.without_quorum.iter().copied().map(ProcessId::new));
-        line(out, "", format!("no quorum is left to {names}"))?;
+        line(out, "", format!("no quorum for {names}"))?;
     }
     writeln!(out)
 }
@@ -57,11 +57,15 @@ fn write_maekawa(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> 
     let maekawa = report.maekawa;
     writeln!(out, "{BOLD}Maekawa's conditions, under this view{BOLD:#}")?;
     let compared = compared(report);
-    check(out, maekawa.every_two_meet, &format!("every two quorums meet ({compared} compared)"))?;
+    check(
+        out,
+        maekawa.every_two_meet,
+        &format!("every two quorums intersect ({compared} compared)"),
+    )?;
     check(out, maekawa.own_contains_oneself, "every process is in its own quorum")?;
     let sizes = range(size.min, size.max);
     check(out, maekawa.equal_sizes, &format!("all quorums have the same size ({sizes})"))?;
-    let sentence = "all processes are in equally many";
+    let sentence = "all processes are in equally many quorums";
     match (maekawa.equal_degrees, degree.min, degree.max) {
         (Some(equal), Some(min), Some(max)) => {
             check(out, equal, &format!("{sentence} ({})", range(min, max)))?;
@@ -73,31 +77,31 @@ fn write_maekawa(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> 
 
 fn write_meetings(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
     let how = match report.exhaustive {
-        true => format!("all {} views, each with each", report.views),
-        false => format!("{} views that were drawn, in pairs", report.views),
+        true => format!("all {} views, in all pairs", report.views),
+        false => format!("{} sampled views, in pairs", report.views),
     };
-    writeln!(out, "{BOLD}do quorums meet? {BOLD:#}{FAINT}({how}){FAINT:#}")?;
-    let none_disjoint = if report.exhaustive { "" } else { "; none was found apart" };
+    writeln!(out, "{BOLD}do quorums intersect? {BOLD:#}{FAINT}({how}){FAINT:#}")?;
+    let none_disjoint = if report.exhaustive { "" } else { "; no disjoint ones were found" };
     let meets = |holds: bool, sentence: &str| match holds {
         true => format!("{sentence}{none_disjoint}"),
         false => sentence.to_owned(),
     };
     let within = report.meets_within_view;
-    check(out, within, &meets(within, "within a view: those of any two processes"))?;
+    check(out, within, &meets(within, "within a view: quorums of any two processes"))?;
     if let Some(disjoint) = &report.disjoint_within_view {
         write_disjoint(out, disjoint)?;
     }
     let across = report.meets_across_views;
-    check(out, across, &meets(across, "across views: those of any two views and processes"))?;
+    check(out, across, &meets(across, "across views: quorums of any two views and processes"))?;
     if !report.meets_across_views && report.meets_across_views_of_live {
-        writeln!(out, "    but always those of two processes alive in both views")?;
+        writeln!(out, "    but quorums of two processes alive in both views always intersect")?;
     }
     if let Some(disjoint) = &report.disjoint_across_views {
         write_disjoint(out, disjoint)?;
     }
     match &report.disjoint_after_crashes {
         Some(disjoint) if report.disjoint_across_views.as_ref() != Some(disjoint) => {
-            writeln!(out, "    or, the first taken before anybody failed:")?;
+            writeln!(out, "    or, if the first is taken before any failure:")?;
             write_disjoint(out, disjoint)?;
         }
         _ => {}
@@ -109,7 +113,7 @@ fn write_disjoint(out: &mut impl Write, disjoint: &DisjointQuorums) -> io::Resul
     let ViewQuorumReport { process, failed, .. } = &disjoint.first;
     let describe = |taken: &ViewQuorumReport| {
         let knows = match taken.failed.as_slice() {
-            [] => "nobody has failed".to_owned(),
+            [] => "no failures".to_owned(),
             failed => format!("{} failed", in_braces(failed)),
         };
         format!("p{:<3} {}   {FAINT}{knows}{FAINT:#}", taken.process, in_braces(&taken.members))
@@ -129,16 +133,16 @@ fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
     let survives = &report.survives;
     writeln!(
         out,
-        "{BOLD}failures it survives{BOLD:#}{FAINT} (starting with nobody failed){FAINT:#}"
+        "{BOLD}failures it survives{BOLD:#}{FAINT} (starting without failures){FAINT:#}"
     )?;
     let how_many = match survives.exact {
         true => format!("any {}", survives.every),
-        false => format!("at most {}, as far as was tried", survives.every),
+        false => format!("at most {}, by the sets that were tried", survives.every),
     };
     let killing = in_braces(&survives.killing_set);
     let remainder = match survives.exact {
         _ if survives.killing_set.len() == report.processes => {
-            "only the failure of everyone leaves none".to_owned()
+            "only the failure of all processes leaves none".to_owned()
         }
         true => format!("a smallest set that leaves none: {killing}"),
         false => format!("a set that leaves none: {killing}"),
@@ -150,10 +154,10 @@ fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
     let partly = |of_size: &&SurvivalBySize| {
         of_size.failures > 0 && of_size.failures < report.processes && of_size.survived < of_size.of
     };
-    let kind = if survives.exact { "sets" } else { "drawn sets" };
+    let kind = if survives.exact { "sets" } else { "sampled sets" };
     for of_size in survives.by_size.iter().filter(partly) {
         let SurvivalBySize { failures, survived, of } = of_size;
-        writeln!(out, "  {survived} of {of} {kind} of {failures}")?;
+        writeln!(out, "  {survived} of {of} {kind} of {failures} failures")?;
         if *survived == 0 {
             break;
         }
@@ -161,7 +165,7 @@ fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
     Ok(())
 }
 
-/// How many of the quorums were compared with each other.
+/// Describes how many of the quorums were compared pairwise.
 fn compared(report: &QuorumReport) -> String {
     let live = report.processes - report.failed.len();
     match report.maekawa.compared {
