@@ -2,9 +2,12 @@
 //!
 //! A mutant is a text replacement in a copy of the code. The rules of leased-quorum are removed from a package under the
 //! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
-//! copy of the workspace, and the storm over whole nodes has to fail. A mutant that survives is an untested rule.
+//! copy of the workspace, and the storm over whole nodes has to fail. With `--properties` the definitions of properties are
+//! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. A mutant that survives is
+//! an untested rule.
 
 mod node_rules;
+mod property_rules;
 mod rules;
 mod with_timeout;
 
@@ -35,6 +38,8 @@ struct MutationTarget {
     suites: &'static [(&'static str, &'static [&'static str])],
     /// Default number of storms per configuration; `--storms` overrides it.
     storms: &'static str,
+    /// Whether every suite has to notice, and not only one.
+    every_suite: bool,
 }
 
 /// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so they are
@@ -48,6 +53,7 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
         ("storm", &["--release", "--test", "leased_quorum_storm"]),
     ],
     storms: "1500",
+    every_suite: false,
 };
 
 /// Relays in nodes of the lock service.
@@ -57,6 +63,20 @@ const RELAYS: MutationTarget = MutationTarget {
     copied: "crates/quorate-service/src/core",
     suites: &[("storm", &["-p", "quorate-service", "--lib", "storm"])],
     storms: "300",
+    every_suite: false,
+};
+
+/// Definitions of properties. The simulator's monitors and the explorer's users both use them, so both have to notice.
+const PROPERTIES: MutationTarget = MutationTarget {
+    rules: property_rules::RULES,
+    source: "crates/quorate-core/src/definition",
+    copied: "crates/quorate-core/src/definition",
+    suites: &[
+        ("simulator", &["-p", "quorate-sim", "--lib", "monitor::definitions"]),
+        ("explorer", &["-p", "quorate-check", "--lib", "users"]),
+    ],
+    storms: "0",
+    every_suite: true,
 };
 
 /// Default timeout of one test suite, in seconds; `--timeout` overrides it. A rule may be what ends a loop, or what lets
@@ -100,11 +120,15 @@ struct TestLimits<'a> {
 fn parse<'a>(
     words: &[&'a str],
 ) -> io::Result<(&'static MutationTarget, TestLimits<'a>, Vec<&'a str>)> {
-    let target = if words.contains(&"--nodes") { &RELAYS } else { &LEASED_QUORUM };
+    let target = match words {
+        _ if words.contains(&"--nodes") => &RELAYS,
+        _ if words.contains(&"--properties") => &PROPERTIES,
+        _ => &LEASED_QUORUM,
+    };
     let mut limits =
         TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let mut words = words.iter().filter(|word| **word != "--nodes");
+    let mut words = words.iter().filter(|word| !["--nodes", "--properties"].contains(*word));
     while let Some(word) = words.next() {
         let mut number = || {
             let value = words.next().copied().filter(|value| value.parse::<u64>().is_ok());
@@ -134,6 +158,8 @@ enum MutantOutcome {
     Caught(&'static str, String),
     /// The suite that exceeded the timeout.
     TimedOut(&'static str),
+    /// The suite that passes although another one fails, where every suite has to fail.
+    Missed(&'static str),
     DoesNotCompile(String),
 }
 
@@ -147,6 +173,7 @@ impl MutantOutcome {
             Self::Passed => "passes".to_owned(),
             Self::Caught(suite, how) => format!("caught by the {suite}: {how}"),
             Self::TimedOut(suite) => format!("caught by timeout of the {suite}"),
+            Self::Missed(suite) => format!("not caught by the {suite}"),
             Self::DoesNotCompile(error) => format!("does not compile: {error}"),
         }
     }
@@ -164,7 +191,11 @@ impl Package {
         let target_dir =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let is_module = target.source == LEASED_QUORUM.source;
-        let folder = target_dir.join(if is_module { "mutants" } else { "mutants-nodes" });
+        let folder = target_dir.join(match is_module {
+            true => "mutants",
+            false if target.every_suite => "mutants-properties",
+            false => "mutants-nodes",
+        });
         for old in ["src", "tests", "crates", "xtask"] {
             if folder.join(old).exists() {
                 fs::remove_dir_all(folder.join(old))?;
@@ -195,33 +226,47 @@ impl Package {
         self.folder.join(self.target.copied).join(rule.file)
     }
 
-    /// Runs the suites until one of them fails.
+    /// Runs the suites until one of them fails, or all of them if every one has to notice.
     fn test(&self, limits: &TestLimits<'_>) -> io::Result<MutantOutcome> {
+        let (mut caught, mut missed) = (None, None);
         for (suite, arguments) in self.target.suites {
             if *suite == "storm" && limits.storms == "0" {
                 continue;
             }
-            // The time to compile does not count towards the timeout.
-            let mut build = self.cargo(limits, arguments);
-            let build = build.arg("--no-run").output()?;
-            if !build.status.success() {
-                return Ok(MutantOutcome::DoesNotCompile(first_error(&build.stderr)));
-            }
-            let output = self.folder.join("output.txt");
-            let Some(status) =
-                with_timeout::run(&mut self.cargo(limits, arguments), limits.timeout, &output)?
-            else {
-                return Ok(MutantOutcome::TimedOut(suite));
-            };
-            if !status.success() {
-                let text = fs::read(&output)?;
-                return Ok(MutantOutcome::Caught(
-                    suite,
-                    first_panic(&String::from_utf8_lossy(&text)),
-                ));
+            match self.run_suite(suite, arguments, limits)? {
+                MutantOutcome::Passed => missed = Some(MutantOutcome::Missed(suite)),
+                outcome if outcome.is_caught() && self.target.every_suite => caught = Some(outcome),
+                outcome => return Ok(outcome),
             }
         }
-        Ok(MutantOutcome::Passed)
+        let every_suite = self.target.every_suite;
+        let missed = missed.filter(|_| every_suite && caught.is_some());
+        Ok(missed.or(caught).unwrap_or(MutantOutcome::Passed))
+    }
+
+    fn run_suite(
+        &self,
+        suite: &'static str,
+        arguments: &[&str],
+        limits: &TestLimits<'_>,
+    ) -> io::Result<MutantOutcome> {
+        // Compiling does not count towards the limit.
+        let mut build = self.cargo(limits, arguments);
+        let build = build.arg("--no-run").output()?;
+        if !build.status.success() {
+            return Ok(MutantOutcome::DoesNotCompile(first_error(&build.stderr)));
+        }
+        let output = self.folder.join("output.txt");
+        let Some(status) =
+            with_timeout::run(&mut self.cargo(limits, arguments), limits.timeout, &output)?
+        else {
+            return Ok(MutantOutcome::TimedOut(suite));
+        };
+        if status.success() {
+            return Ok(MutantOutcome::Passed);
+        }
+        let text = fs::read(&output)?;
+        Ok(MutantOutcome::Caught(suite, first_panic(&String::from_utf8_lossy(&text))))
     }
 
     fn cargo(&self, limits: &TestLimits<'_>, arguments: &[&str]) -> Command {
@@ -301,7 +346,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        for target in [&LEASED_QUORUM, &RELAYS] {
+        for target in [&LEASED_QUORUM, &RELAYS, &PROPERTIES] {
             let (module, rules) = (crate::root().join(target.source), target.rules);
             for (index, rule) in rules.iter().enumerate() {
                 let before = &rules[..index];

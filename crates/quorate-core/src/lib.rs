@@ -12,6 +12,7 @@ extern crate std;
 
 pub mod agreement;
 pub mod clock_sync;
+pub mod definition;
 pub mod detector;
 mod effects;
 mod either;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_core::definition::election::lacks_leader;
 use quorate_core::election::{Identifier, Output};
 use quorate_core::{ProcessId, ProcessSet};
 
@@ -25,6 +26,15 @@ pub(crate) enum LeaderView {
     Undecided,
     /// The process follows this leader.
     Elected(Identifier),
+}
+
+impl LeaderView {
+    fn leader(self) -> Option<ProcessId> {
+        match self {
+            Self::Elected(leader) => Some(leader.process),
+            Self::Unknown | Self::Undecided => None,
+        }
+    }
 }
 
 impl Followers {
@@ -67,8 +77,7 @@ impl Followers {
 
     /// Live processes that know no leader.
     pub(crate) fn leaderless(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        let leaderless =
-            |(_, view): &(ProcessId, LeaderView)| !matches!(view, LeaderView::Elected(_));
+        let leaderless = |(_, view): &(ProcessId, LeaderView)| view.leader().is_none();
         self.live().filter(leaderless).map(|(process, _)| process)
     }
 
@@ -95,7 +104,8 @@ impl Followers {
 
     /// Whether no live process waits for an election to end, or for a new one because its leader is down.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.has_begun()
-            || (self.leaderless().next().is_none() && self.with_crashed_leader().next().is_none())
+        let is_up = |process: ProcessId| !self.down.contains(process);
+        let lacks = |(_, view): (ProcessId, LeaderView)| lacks_leader(view.leader(), is_up);
+        !self.has_begun() || !self.live().any(lacks)
     }
 }

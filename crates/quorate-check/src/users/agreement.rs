@@ -1,6 +1,7 @@
 //! Users of an agreement: each may propose a value, once, and waits for the decision.
 
 use quorate_core::agreement::{AgreementKind, Command, Decision, Output, Value};
+use quorate_core::definition::agreement::{Participant, disagreement, invalidity, owes_decision};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -41,35 +42,9 @@ impl AgreementUserState {
     }
 }
 
-impl AgreementUsers {
-    /// Whether this decision of a process that is up is valid.
-    fn is_valid<'a>(
-        &self,
-        decision: &Decision,
-        user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
-    ) -> bool {
-        let proposals = || user_states.clone().map(AgreementUserState::proposal);
-        let mut of_correct = user_states
-            .clone()
-            .enumerate()
-            .filter(|(_, user)| user.up)
-            .filter_map(|(index, user)| user.proposal().map(|value| (index, value)));
-        match (self.agreement_kind, decision) {
-            (AgreementKind::Proposal, Decision::Value(value)) => {
-                proposals().flatten().any(|proposal| proposal == *value)
-            }
-            (AgreementKind::Order, Decision::Value(value)) => {
-                of_correct.all(|(_, order)| order == *value)
-            }
-            (AgreementKind::Vector, Decision::Vector(entries)) => of_correct
-                .all(|(index, value)| entries.get(index).copied().flatten() == Some(value)),
-            (AgreementKind::Vote, Decision::Value(value)) => {
-                let all_for = proposals().all(|vote| vote == Some(Value::COMMIT));
-                let any_crashed = user_states.clone().any(|user| !user.up);
-                if *value == Value::COMMIT { all_for } else { !all_for || any_crashed }
-            }
-            _ => false,
-        }
+impl AgreementUserState {
+    fn participant(&self) -> Participant {
+        Participant { proposal: self.proposal(), correct: self.up, honest: true }
     }
 }
 
@@ -124,13 +99,15 @@ impl Users for AgreementUsers {
         &self,
         user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
-        let mut decisions = user_states.clone().filter_map(AgreementUserState::decision);
-        let first = decisions.next()?;
+        let decisions = user_states.clone().filter_map(AgreementUserState::decision);
         let changed_decision = user_states.clone().any(|user| user.up && user.changed_decision);
-        if changed_decision || decisions.any(|other| other != first) {
+        if changed_decision || disagreement(decisions.clone()).is_some() {
             return Some(Property::Agreement);
         }
-        (!self.is_valid(first, user_states)).then_some(Property::Validity)
+        // All decisions are equal.
+        let first = decisions.into_iter().next()?;
+        let participants = user_states.map(AgreementUserState::participant);
+        invalidity(self.agreement_kind, first, participants).map(|_| Property::Validity)
     }
 
     fn broken_when_quiescent<'a>(
@@ -138,8 +115,9 @@ impl Users for AgreementUsers {
         mut user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
         let begun = user_states.clone().any(|user| user.proposed);
-        let undecided = user_states.any(|user| user.up && user.decided.is_none());
-        (begun && undecided).then_some(Property::Termination)
+        let undecided =
+            |user: &AgreementUserState| owes_decision(begun, user.up, user.decided.is_some());
+        user_states.any(undecided).then_some(Property::Termination)
     }
 
     fn is_waiting(&self, user: &AgreementUserState) -> bool {

@@ -1,5 +1,6 @@
 //! Users of an election: each may start several elections, and all want one leader, the greatest process that is up.
 
+use quorate_core::definition::election::{lacks_leader, passes_over, rival_leaders};
 use quorate_core::election::{Command, Identifier, Output};
 use quorate_core::{ProcessId, Property};
 
@@ -106,7 +107,7 @@ impl Users for ElectionUsers {
         let up = self.candidates.iter().zip(user_states.clone()).filter(|(_, user)| user.is_up());
         let greatest = up.map(|(candidate, _)| candidate).max()?;
         let passed_over = |user: &ElectionUserState| {
-            user.lowest_leader.is_some_and(|lowest_leader| lowest_leader < *greatest)
+            user.lowest_leader.is_some_and(|leader| passes_over(leader, *greatest))
         };
         user_states.into_iter().any(passed_over).then_some(Property::E1)
     }
@@ -122,13 +123,10 @@ impl Users for ElectionUsers {
         let is_up = |process: ProcessId| {
             user_states.clone().nth(process.index()).is_some_and(ElectionUserState::is_up)
         };
-        let has_leader = |user: &ElectionUserState| user.leader().is_some_and(is_up);
-        let mut leaders = up().filter_map(ElectionUserState::leader);
-        let first = leaders.next();
-        if leaders.any(|leader| Some(leader) != first) {
+        if rival_leaders(up().filter_map(ElectionUserState::leader)).is_some() {
             return Some(Property::E1);
         }
-        (!up().all(has_leader)).then_some(Property::E2)
+        up().any(|user| lacks_leader(user.leader(), is_up)).then_some(Property::E2)
     }
 
     fn is_waiting(&self, user: &ElectionUserState) -> bool {

@@ -1,10 +1,12 @@
 //! Users of a multicast: each may send several messages, and all check that they are delivered as the algorithm promises.
 
+use quorate_core::definition::multicast::{
+    CausalPast, broken_by_omission, disorder, first_missing, integrity_breach,
+};
 use quorate_core::multicast::{Command, Group, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
-use crate::world::PROCESSES_MOST;
 
 /// Messages that users send, their recipients, and the promised properties.
 ///
@@ -74,49 +76,54 @@ impl MulticastUsers {
 
     /// The property violated by a delivery, as far as the delivering process alone can tell.
     fn wrong(&self, user: &MulticastUserState, message: MessageId) -> Option<Property> {
-        if !self.is_member(user) || user.has(message) {
+        // Whether the message was sent depends on its sender: `broken` checks it.
+        if integrity_breach(true, self.is_member(user), user.has(message)).is_some() {
             return Some(Property::DeliveryIntegrity);
         }
-        let earlier = |number| user.has(MessageId { number, ..message });
-        (!(0..message.number).all(earlier)).then_some(Property::FifoOrder)
+        let earlier = 0..usize::from(message.number);
+        let has = |number| user.has(MessageId { number: number as u8, ..message });
+        first_missing(earlier, |_| self.is_member(user), has).map(|_| Property::FifoOrder)
     }
 
     /// Whether a process has delivered a message before another one that causally precedes it.
     fn is_out_of_causal_order(&self, user_states: &[&MulticastUserState]) -> bool {
         user_states.iter().filter(|user| user.up).any(|user| {
             user.deliveries().enumerate().any(|(rank, message)| {
-                let before =
-                    |message: MessageId| user.deliveries().take(rank).any(|own| own == message);
                 let past = past(user_states, message, u8::MAX);
-                let all = (0..).zip(past).flat_map(|(origin, count)| {
-                    (0..count).map(move |number| MessageId { origin, number })
-                });
-                all.into_iter().any(|earlier| earlier != message && !before(earlier))
+                past.iter().any(|(origin, count)| {
+                    let origin = origin.index() as u8;
+                    let has = |number| {
+                        let earlier = MessageId { origin, number: number as u8 };
+                        earlier == message || user.deliveries().take(rank).any(|own| own == earlier)
+                    };
+                    first_missing(0..count, |_| self.is_member(user), has).is_some()
+                })
             })
         })
     }
 }
 
-/// Number of messages of each sender in the causal past of a message, itself included. The search follows chains
-/// of at most `most` messages.
-fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> [u8; PROCESSES_MOST] {
-    let mut past = [0; PROCESSES_MOST];
-    let Some(sender) = user_states.get(usize::from(message.origin)).filter(|_| most > 0) else {
+/// The causal past of a message, itself included. The search follows chains of at most `most` messages.
+fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> CausalPast {
+    let mut past = CausalPast::default();
+    let Some(user) = user_states.get(usize::from(message.origin)).filter(|_| most > 0) else {
         return past;
     };
+    let sender = ProcessId::new(message.origin.into());
     let mut sent = 0;
-    for event in &sender.log {
+    for event in &user.log {
         match event {
             LogEvent::Sent if sent == message.number => break,
-            LogEvent::Sent => sent += 1,
+            LogEvent::Sent => {
+                let _ = past.on_multicast(sender);
+                sent += 1;
+            }
             LogEvent::Delivered(known) => {
-                let known = self::past(user_states, *known, most - 1);
-                past.iter_mut().zip(known).for_each(|(past, known)| *past = known.max(*past));
+                past.on_delivery(&self::past(user_states, *known, most - 1));
             }
         }
     }
-    past[usize::from(message.origin)] = message.number + 1;
-    past
+    past.on_multicast(sender)
 }
 
 /// Whether `one` delivered two messages in an order that `other` did not respect: `other` delivered the later one without
@@ -125,13 +132,8 @@ fn is_disordered(one: &MulticastUserState, other: &MulticastUserState) -> bool {
     if one.deliveries().zip(other.deliveries()).all(|(one, other)| one == other) {
         return false;
     }
-    let lacks = |earlier: MessageId, later: MessageId| {
-        let mut until = other.deliveries().take_while(|message| *message != later);
-        other.has(later) && !until.any(|message| message == earlier)
-    };
-    one.deliveries()
-        .enumerate()
-        .any(|(rank, later)| one.deliveries().take(rank).any(|earlier| lacks(earlier, later)))
+    let position = |message| other.deliveries().position(|own| own == message);
+    disorder(one.deliveries().map(|message| (message, position(message)))).is_some()
 }
 
 impl Users for MulticastUsers {
@@ -202,7 +204,8 @@ impl Users for MulticastUsers {
                 .get(usize::from(message.origin))
                 .is_some_and(|origin| message.number < origin.sent)
         };
-        if !up().all(|user| user.deliveries().all(was_sent)) {
+        let unsent = |message| integrity_breach(was_sent(message), true, false).is_some();
+        if up().any(|user| user.deliveries().any(unsent)) {
             return Some(Property::DeliveryIntegrity);
         }
         if self.promises(Property::CausalOrder) && self.is_out_of_causal_order(&user_states) {
@@ -216,18 +219,20 @@ impl Users for MulticastUsers {
         &self,
         user_states: impl Iterator<Item = &'a MulticastUserState> + Clone,
     ) -> Option<Property> {
-        let members = || user_states.clone().filter(|user| user.up && self.is_member(user));
-        let missing = |message: MessageId| members().any(|member| !member.has(message));
-        let of_live = |origin: &MulticastUserState| {
-            (0..origin.sent).any(|number| missing(MessageId { origin: origin.id, number }))
+        let live = || user_states.clone().filter(|user| user.up);
+        let members = || live().filter(|user| self.is_member(user));
+        let broken_by = |message: MessageId| {
+            let missing = members().any(|member| !member.has(message));
+            let sent_by_live = live().any(|user| user.id == message.origin);
+            let delivered = members().any(|member| member.has(message));
+            let broken = broken_by_omission(sent_by_live, delivered).filter(move |_| missing);
+            broken.filter(|property| self.promises(*property))
         };
-        let undelivered = || user_states.clone().filter(|user| user.up).any(of_live);
-        let divided = || members().any(|member| member.deliveries().any(missing));
-        if self.promises(Property::DeliveryValidity) && undelivered() {
-            return Some(Property::DeliveryValidity);
-        }
-        (self.promises(Property::DeliveryAgreement) && divided())
-            .then_some(Property::DeliveryAgreement)
+        let messages = user_states.clone().flat_map(|origin| {
+            (0..origin.sent).map(|number| MessageId { origin: origin.id, number })
+        });
+        // Validity comes before agreement in `Property`.
+        messages.flat_map(broken_by).min()
     }
 
     /// A member must eventually deliver its own messages.

@@ -1,5 +1,6 @@
 //! Users of a mutex: no user must request entry, and a user that is inside leaves.
 
+use quorate_core::definition::mutex::two_inside;
 use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Property};
 
@@ -92,8 +93,8 @@ impl Users for MutexUsers {
         &self,
         user_states: impl Iterator<Item = &'a MutexUserState> + Clone,
     ) -> Option<Property> {
-        let inside = user_states.filter(|user| user.is_in(MutexPhase::Inside)).count();
-        (inside > 1).then_some(Property::ME1)
+        let inside = user_states.filter(|user| user.is_in(MutexPhase::Inside));
+        two_inside(inside).map(|_| Property::ME1)
     }
 
     fn is_waiting(&self, user: &MutexUserState) -> bool {
@@ -122,5 +123,25 @@ impl Users for MutexUsers {
         _: &dyn Fn(ProcessId) -> ProcessId,
     ) -> Option<MutexUserState> {
         Some(*user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_inside_break_me1() {
+        let users = MutexUsers { requests: vec![1; 2] };
+        let mut states: Vec<_> = ProcessId::all(2).map(|id| users.initial_user(id)).collect();
+        for state in &mut states {
+            assert_eq!(users.broken([*state].iter()), None);
+            users.on_command(state, &Command::Acquire);
+            users.on_output(state, &Output::Entered);
+        }
+        assert_eq!(users.broken(states[..1].iter()), None);
+        assert_eq!(users.broken(states.iter()), Some(Property::ME1));
+        users.on_command(&mut states[0], &Command::Release);
+        assert_eq!(users.broken(states.iter()), None);
     }
 }

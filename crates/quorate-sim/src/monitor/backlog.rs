@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::ProcessId;
+use quorate_core::definition::multicast::first_missing;
 use quorate_core::multicast::Group;
 
 use crate::observer::Moment;
@@ -73,10 +74,9 @@ impl Backlog {
         let all = self.sent.get(&origin)?;
         let progress = self.progress.get(&(member, origin));
         let next = progress.map_or(0, |progress| progress.next);
-        let lacks = |rank: &usize| {
-            all[*rank].to.contains(member)
-                && !progress.is_some_and(|progress| progress.ahead.contains(rank))
-        };
-        (next..before.min(all.len())).find(lacks).map(|rank| &all[rank])
+        let addressed = |rank: usize| all[rank].to.contains(member);
+        let delivered =
+            |rank: usize| progress.is_some_and(|progress| progress.ahead.contains(&rank));
+        first_missing(next..before.min(all.len()), addressed, delivered).map(|rank| &all[rank])
     }
 }

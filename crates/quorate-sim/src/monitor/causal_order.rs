@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
+use quorate_core::definition::multicast::CausalPast;
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, Property, VectorClock};
+use quorate_core::{ProcessId, Property};
 
 use super::backlog::Backlog;
 use super::{Evidence, Violation};
@@ -20,9 +21,9 @@ use crate::observer::Moment;
 pub(crate) struct CausalOrder {
     backlog: Backlog,
     /// The multicasts that happened before the next one of each process.
-    known: Vec<VectorClock>,
+    known: Vec<CausalPast>,
     /// The multicasts that happened before each message, including the message itself.
-    past: BTreeMap<(ProcessId, usize), VectorClock>,
+    past: BTreeMap<(ProcessId, usize), CausalPast>,
     violation: Option<Violation>,
 }
 
@@ -30,7 +31,7 @@ impl CausalOrder {
     pub(crate) fn new(n: usize) -> Self {
         Self {
             backlog: Backlog::default(),
-            known: vec![VectorClock::new(); n],
+            known: vec![CausalPast::default(); n],
             past: BTreeMap::new(),
             violation: None,
         }
@@ -38,21 +39,20 @@ impl CausalOrder {
 
     pub(crate) fn sent(&mut self, at: Moment, id: u64, to: Group) {
         let rank = self.backlog.sent(at, id, to);
-        let known = &mut self.known[at.process.index()];
-        known.tick(at.process);
-        self.past.insert((at.process, rank), known.clone());
+        let past = self.known[at.process.index()].on_multicast(at.process);
+        self.past.insert((at.process, rank), past);
     }
 
     pub(crate) fn delivered(&mut self, at: Moment, origin: ProcessId, id: u64) {
         let Some(rank) = self.backlog.rank(origin, id) else { return };
         self.backlog.delivered(at.process, origin, rank);
         let past = &self.past[&(origin, rank)];
-        self.known[at.process.index()].merge(past);
+        self.known[at.process.index()].on_delivery(past);
         if self.violation.is_some() {
             return;
         }
-        let lacks = |(sender, count): (ProcessId, u64)| {
-            self.backlog.missing(at.process, sender, count as usize).map(|first| (sender, first))
+        let lacks = |(sender, count): (ProcessId, usize)| {
+            self.backlog.missing(at.process, sender, count).map(|first| (sender, first))
         };
         let Some((sender, first)) = past.iter().find_map(lacks) else { return };
         let second = self.backlog.message(origin, rank);

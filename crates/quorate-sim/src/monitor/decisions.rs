@@ -8,6 +8,9 @@
 use std::collections::BTreeMap;
 
 use quorate_core::agreement::{AgreementKind, Decision, Value};
+use quorate_core::definition::agreement::{
+    Invalidity, Participant, disagreement, invalidity, owes_decision,
+};
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
 use super::{Evidence, Violation, name_all};
@@ -89,10 +92,10 @@ impl Decisions {
         self.validity =
             decided.filter_map(|(_, (at, decision))| self.invalid(&correct, *at, decision)).next();
         let Some(begun) = self.proposals.values().map(|(at, _)| at.time).min() else { return };
-        let mut missing = correct.clone();
-        self.decided.keys().for_each(|process| {
-            missing.remove(*process);
-        });
+        let owes = |process: &ProcessId| {
+            owes_decision(true, correct.contains(*process), self.decided.contains_key(process))
+        };
+        let missing: ProcessSet = ProcessId::all(self.n).filter(owes).collect();
         if missing.is_empty() {
             return;
         }
@@ -133,8 +136,9 @@ impl Decisions {
             .filter(|(at, _)| correct.contains(at.process))
             .collect::<Vec<_>>();
         of_correct.sort_by_key(|(at, _)| at.event);
-        let (_, first) = of_correct.first()?;
-        let (at, _) = of_correct.iter().find(|(_, decision)| decision != first)?;
+        let decisions = of_correct.iter().map(|(_, decision)| decision);
+        let (_, other) = disagreement(decisions)?;
+        let (at, _) = of_correct.iter().find(|(_, decision)| decision == other)?;
         let mut sides: Vec<(&Decision, Vec<ProcessId>)> = Vec::new();
         for (at, decision) in &of_correct {
             match sides.iter_mut().find(|(side, _)| *side == decision) {
@@ -152,81 +156,58 @@ impl Decisions {
 
     /// Returns why the decision of a correct process is invalid, or none if it is valid.
     fn invalid(&self, correct: &ProcessSet, at: Moment, decision: &Decision) -> Option<Violation> {
-        let of_correct =
-            || self.proposals.values().filter(|(from, _)| correct.contains(from.process));
-        let violation = |because: String, mut events: Vec<Evidence>| {
-            events.push(self.decision(at, decision));
-            let detail = format!(
-                "{} decided {}, but {because}",
-                at.process,
-                self.agreement_kind.display_decision(decision)
-            );
-            Some(Violation { property: Property::Validity, time: at.time, detail, events })
+        let participant = |process| Participant {
+            proposal: self.proposal_of(process),
+            correct: correct.contains(process),
+            honest: !self.traitors.contains(process),
         };
-        match (self.agreement_kind, decision) {
-            (AgreementKind::Order, Decision::Value(value)) => {
-                let (from, order) = of_correct().find(|(_, order)| order != value)?;
-                let because = format!(
-                    "{} ordered to {}",
-                    from.process,
-                    self.agreement_kind.display_value(*order)
-                );
-                violation(because, vec![self.proposal(*from, *order)])
-            }
-            (AgreementKind::Vote, Decision::Value(value)) => {
-                let against = self.proposals.values().find(|(_, vote)| *vote != Value::COMMIT);
-                let everybody = self.proposals.len() == self.n;
-                if *value == Value::COMMIT
-                    && let Some((from, vote)) = against
-                {
-                    let voted = format!("{} voted to abort", from.process);
-                    return violation(voted, vec![self.proposal(*from, *vote)]);
-                }
-                if *value == Value::COMMIT && !everybody {
-                    return violation("not everybody had voted".to_owned(), Vec::new());
-                }
-                let unhindered = everybody && correct.len() == self.n && against.is_none();
-                let needless = *value != Value::COMMIT && unhindered;
-                if needless {
-                    violation("everybody voted to commit".to_owned(), Vec::new())
-                } else {
-                    None
-                }
-            }
-            (AgreementKind::Vector, Decision::Vector(entries)) => {
-                let entry = |process: ProcessId| entries.get(process.index()).copied().flatten();
-                let (from, value) =
-                    of_correct().find(|(from, value)| entry(from.process) != Some(*value))?;
-                let because = format!(
-                    "{} proposed {}",
-                    from.process,
-                    self.agreement_kind.display_value(*value)
-                );
-                violation(because, vec![self.proposal(*from, *value)])
-            }
-            (AgreementKind::Proposal, Decision::Value(value)) => {
-                let proposed = self.proposals.values().any(|(_, proposal)| proposal == value);
-                // A traitor may have sent any value.
-                if !proposed && self.traitors.is_empty() {
-                    return violation("nobody proposed it".to_owned(), Vec::new());
-                }
-                // A crashed process did not lie, so its proposal may be decided.
-                let honest = || {
-                    let all = self.proposals.values();
-                    all.filter(|(from, _)| !self.traitors.contains(from.process))
+        let participants = (0..self.n).map(ProcessId::from_index).map(participant);
+        let reason = invalidity(self.agreement_kind, decision, participants)?;
+        let (because, mut events) = self.explain(reason);
+        events.push(self.decision(at, decision));
+        let detail = format!(
+            "{} decided {}, but {because}",
+            at.process,
+            self.agreement_kind.display_decision(decision)
+        );
+        Some(Violation { property: Property::Validity, time: at.time, detail, events })
+    }
+
+    /// The reason in words, and the proposals that show it.
+    fn explain(&self, reason: Invalidity) -> (String, Vec<Evidence>) {
+        let of = |number: usize| {
+            let (at, value) = self.proposals[&ProcessId::new(number as u32)];
+            (at, value, vec![self.proposal(at, value)])
+        };
+        match reason {
+            Invalidity::Contradicts(number) => {
+                let (from, value, events) = of(number);
+                let verb = match self.agreement_kind {
+                    AgreementKind::Order => "ordered to",
+                    _ => "proposed",
                 };
-                let (_, first) = honest().next()?;
-                let same = honest().all(|(_, proposal)| proposal == first);
-                if !same || first == value {
-                    return None;
-                }
-                let because = format!(
-                    "all who are honest proposed {}",
-                    self.agreement_kind.display_value(*first)
-                );
-                violation(because, honest().map(|(at, value)| self.proposal(*at, *value)).collect())
+                let value = self.agreement_kind.display_value(value);
+                (format!("{} {verb} {value}", from.process), events)
             }
-            _ => violation("that is not what they were to agree on".to_owned(), Vec::new()),
+            Invalidity::VotedAgainst(number) => {
+                let (from, _, events) = of(number);
+                (format!("{} voted to abort", from.process), events)
+            }
+            Invalidity::VoteMissing => ("not everybody had voted".to_owned(), Vec::new()),
+            Invalidity::NeedlessAbort => ("everybody voted to commit".to_owned(), Vec::new()),
+            Invalidity::NotProposed => ("nobody proposed it".to_owned(), Vec::new()),
+            Invalidity::NotUnanimous(value) => {
+                let of_honest = self
+                    .proposals
+                    .values()
+                    .filter(|(from, _)| !self.traitors.contains(from.process));
+                let events = of_honest.map(|(at, value)| self.proposal(*at, *value)).collect();
+                let value = self.agreement_kind.display_value(value);
+                (format!("all who are honest proposed {value}"), events)
+            }
+            Invalidity::WrongKind => {
+                ("that is not what they were to agree on".to_owned(), Vec::new())
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_core::definition::multicast::{IntegrityBreach, broken_by_omission, integrity_breach};
 use quorate_core::multicast::Group;
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
@@ -76,19 +77,19 @@ impl Deliveries {
         self.count += 1;
         let description = format!("message {id} of {origin}");
         let Some(sent) = self.sent.get_mut(&(origin, id)) else {
+            // A message that every member has delivered is no longer in the record.
             let done = self.last.get(&origin).is_some_and(|last| id <= *last);
-            let why = if done { " twice" } else { ", which was not multicast" };
-            self.breach(at, format!("{description}{why}"));
+            self.judge(at, &description, integrity_breach(done, true, done));
             return None;
         };
         let time = sent.at.time;
-        if !sent.to.contains(at.process) {
-            self.breach(at, format!("{description}, which was not for it"));
-        } else if !sent.delivered.insert(at.process) {
-            self.breach(at, format!("{description} twice"));
-        } else if sent.first.len() < EVIDENCE_MOST {
+        let addressed = sent.to.contains(at.process);
+        let duplicate = addressed && !sent.delivered.insert(at.process);
+        let breach = integrity_breach(true, addressed, duplicate);
+        if breach.is_none() && sent.first.len() < EVIDENCE_MOST {
             sent.first.push(at);
         }
+        self.judge(at, &description, breach);
         let kept = self.sent.get(&(origin, id));
         if kept.is_some_and(|sent| sent.delivered.len() == sent.to.size(self.n)) {
             self.sent.remove(&(origin, id));
@@ -117,7 +118,9 @@ impl Deliveries {
             missing.subtract(&self.discounted);
             let by_live = sent.first.iter().find(|at| !self.discounted.contains(at.process));
             let sender_lives = !self.discounted.contains(*origin);
-            if missing.is_empty() || (by_live.is_none() && !sender_lives) {
+            let broken: Vec<Property> =
+                broken_by_omission(sender_lives, by_live.is_some()).collect();
+            if missing.is_empty() || broken.is_empty() {
                 continue;
             }
             if !complete && patience.is_none_or(|patience| now - sent.at.time <= patience) {
@@ -126,7 +129,7 @@ impl Deliveries {
             }
             let names = name_all(&missing);
             let mut events = vec![Evidence::new(sent.at, format!("multicast message {id}"))];
-            if sender_lives {
+            if broken.contains(&Property::DeliveryValidity) {
                 self.validity.get_or_insert_with(|| Violation {
                     property: Property::DeliveryValidity,
                     time: now,
@@ -137,7 +140,7 @@ impl Deliveries {
                     events: events.clone(),
                 });
             }
-            if let Some(by) = by_live {
+            if let Some(by) = by_live.filter(|_| broken.contains(&Property::DeliveryAgreement)) {
                 events.push(Evidence::new(*by, format!("delivered message {id} of {origin}")));
                 self.agreement.get_or_insert_with(|| Violation {
                     property: Property::DeliveryAgreement,
@@ -188,12 +191,18 @@ impl Deliveries {
         self.done + self.sent.values().filter(whole).count() as u64
     }
 
-    fn breach(&mut self, at: Moment, description: String) {
+    fn judge(&mut self, at: Moment, message: &str, breach: Option<IntegrityBreach>) {
+        let why = match breach {
+            None => return,
+            Some(IntegrityBreach::NotSent) => ", which was not multicast",
+            Some(IntegrityBreach::NotAddressed) => ", which was not for it",
+            Some(IntegrityBreach::Duplicate) => " twice",
+        };
         self.integrity.get_or_insert_with(|| Violation {
             property: Property::DeliveryIntegrity,
             time: at.time,
-            detail: format!("{} delivered {description}, at {}", at.process, at.time),
-            events: vec![Evidence::new(at, format!("delivered {description}"))],
+            detail: format!("{} delivered {message}{why}, at {}", at.process, at.time),
+            events: vec![Evidence::new(at, format!("delivered {message}{why}"))],
         });
     }
 }

@@ -17,6 +17,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use quorate_core::definition::election::{passes_over, rival_leaders};
 use quorate_core::election::{Candidates, Identifier};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
@@ -151,7 +152,7 @@ impl E1 {
     /// Judges the end of a run that is quiescent or whose users are content.
     pub(crate) fn end(&mut self, now: Time, followers: &Followers) {
         let camps = followers.camps();
-        if self.violation.is_some() || camps.len() < 2 {
+        if self.violation.is_some() || rival_leaders(camps.keys().copied()).is_none() {
             return;
         }
         let camp = |(leader, followers): &(Identifier, Vec<ProcessId>)| {
@@ -187,7 +188,9 @@ impl E1 {
         let passed_over = greater.into_iter().find(|other| {
             let state = &self.states[other.process.index()];
             let least = Identifier { value: state.least_since(event), process: other.process };
-            state.up_since <= event && least > leader && !self.exempt.contains(other.process)
+            state.up_since <= event
+                && passes_over(leader, least)
+                && !self.exempt.contains(other.process)
         })?;
         let detail = format!(
             "{} elected {leader} at {}, though {passed_over} was up all the while",

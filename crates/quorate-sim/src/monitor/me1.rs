@@ -5,6 +5,7 @@
 //! each entry and exit.
 
 use quorate_core::Property;
+use quorate_core::definition::mutex::two_inside;
 
 use super::{Evidence, MutexEvent, Violation};
 use crate::observer::Moment;
@@ -67,7 +68,8 @@ impl Me1 {
     }
 
     fn enter(&mut self, at: Moment) {
-        if let Some(first) = self.inside.first().filter(|_| self.violation.is_none()) {
+        let inside = self.inside.iter().chain([&at]);
+        if let Some((first, _)) = two_inside(inside).filter(|_| self.violation.is_none()) {
             self.violation = Some(Violation {
                 property: Property::ME1,
                 time: at.time,

@@ -8,6 +8,8 @@ mod clock_error;
 mod clock_precision;
 mod completeness;
 mod decisions;
+#[cfg(test)]
+mod definitions;
 mod delivery;
 mod e1;
 mod e2;

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use quorate_core::definition::multicast as definition;
 use quorate_core::{ProcessId, ProcessSet, Property};
 
 use super::{Evidence, Violation};
@@ -100,25 +101,16 @@ fn disorder(a: &VecDeque<Delivery>, b: &VecDeque<Delivery>) -> Option<Violation>
 
 /// Finds a message that `first` delivered before another message, which `second` delivered without it.
 fn broken(first: &VecDeque<Delivery>, second: &VecDeque<Delivery>) -> Option<Violation> {
-    let mut places: BTreeMap<(ProcessId, u64), (usize, Delivery)> = BTreeMap::new();
-    for (place, delivery) in second.iter().enumerate() {
-        places.entry(delivery.message()).or_insert((place, *delivery));
+    let mut positions: BTreeMap<(ProcessId, u64), (usize, Delivery)> = BTreeMap::new();
+    for (position, delivery) in second.iter().enumerate() {
+        positions.entry(delivery.message()).or_insert((position, *delivery));
     }
-    // Of the messages that `first` has delivered so far: the latest position in `second`, and the message that has it.
-    let mut latest: Option<(usize, Delivery)> = None;
-    for delivery in first {
-        let place = places.get(&delivery.message());
-        if let (Some((_, early)), Some((place, there))) = (latest, place)
-            && latest.is_some_and(|(latest, _)| latest > *place)
-        {
-            return Some(violation(early, *delivery, *there));
-        }
-        let here = place.map_or(usize::MAX, |(place, _)| *place);
-        if latest.is_none_or(|(latest, _)| here > latest) {
-            latest = Some((here, *delivery));
-        }
-    }
-    None
+    let there = |delivery: &Delivery| positions.get(&delivery.message());
+    let deliveries =
+        first.iter().map(|delivery| (delivery, there(delivery).map(|(position, _)| *position)));
+    let (early, late) = definition::disorder(deliveries)?;
+    let (_, there) = there(late)?;
+    Some(violation(*early, *late, *there))
 }
 
 fn violation(early: Delivery, late: Delivery, there: Delivery) -> Violation {
