@@ -148,24 +148,14 @@ fn decreases(
 fn tokens(history: &RunHistory) -> Vec<String> {
     let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
     let name = |claim: &LockClaim| history.name_of(claim.worker);
-    let is_exact = |claim: &LockClaim| history.kinds.of_worker(claim.worker).is_exact();
     let all = [claims.as_slice(), late.as_slice()].concat();
     let heard = || client_tokens(&all, |it| (it.start, it.greatest), name);
     let written = || node_tokens(grants, |it| it.written);
     let mut broken = Vec::new();
-    // Clients that relied on the lock did so one after the other.
+    // Clients that relied on the lock did so one after the other. A grant that a client received too late to rely on is only
+    // known to have been made before it was received: voters and relays keep a session for longer than its client knows.
     let starts = client_tokens(claims, |it| (it.start, it.token), name);
-    let of_claims = client_tokens(claims, |it| (it.start, it.greatest), name);
-    broken.extend(decreases(of_claims, starts.clone(), false));
-    // A grant that was received too late was made before its deadline, and so before every claim that began after the
-    // deadline. A call to etcd's API that waits for the lock extends its lease meanwhile, which the client does not learn:
-    // its grant is only known to have been made before it was received.
-    let made_before = |it: &LockClaim| if is_exact(it) { it.end } else { it.start };
-    broken.extend(decreases(
-        client_tokens(late, |it| (made_before(it), it.greatest), name),
-        starts,
-        false,
-    ));
+    broken.extend(decreases(heard(), starts, false));
     // A request that was made when a token was known is granted after that token.
     let asked = client_tokens(&all, |it| (it.asked, it.token), name);
     broken.extend(decreases([heard(), written()].concat(), asked, false));
@@ -358,27 +348,17 @@ mod tests {
         assert_eq!((history.claims.len(), history.late.len()), (0, 1));
         let (mut soon, mut later) = (history.clone(), history.clone());
         soon.read_worker(1, &words("want 3\ngranted 40 8 90 90 0\nfreeing 60"));
-        assert_eq!(tokens(&soon).len(), 1, "after the deadline of the late one");
+        assert_eq!(
+            tokens(&soon),
+            [""; 0],
+            "after the deadline of the late one, before it was received"
+        );
+        soon.read_worker(1, &words("want 3\ngranted 55 8 90 90 0\nfreeing 60"));
+        assert_eq!(tokens(&soon).len(), 1, "after the late one was received");
         later.read_worker(1, &words("want 55\ngranted 60 8 90 90 0\nfreeing 70"));
         assert!(!tokens(&later).is_empty(), "asked after the late one was known");
         history.read_worker(1, &words("want 3\ngranted 20 8 90 90 0\nfreeing 60"));
         assert_eq!(tokens(&history), [""; 0], "it may have been before");
-    }
-
-    #[test]
-    fn a_late_grant_of_etcds_api_may_be_later_than_the_deadline_that_its_client_knows() {
-        for (kind, found) in [
-            (ClientKind::Http, 1),
-            (ClientKind::Etcd, 0),
-            (ClientKind::Etcdctl, 0),
-            (ClientKind::Go, 0),
-        ] {
-            let mut history =
-                RunHistory { kinds: ClientKinds::only(kind), ..RunHistory::default() };
-            history.read_worker(0, &words("want 5\ngranted 50 9 30 30 0\nlost 51 30 30 deadline"));
-            history.read_worker(1, &words("want 3\ngranted 40 8 90 90 0\nfreeing 60"));
-            assert_eq!(tokens(&history).len(), found, "{kind}");
-        }
     }
 
     #[test]
