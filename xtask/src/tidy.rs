@@ -3,6 +3,7 @@
 mod arrows;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::fmt;
 
@@ -72,6 +73,7 @@ fn problems_of(file: &TextFile) -> Vec<Problem> {
         problems.extend(too_long(file));
         problems.extend(left_over_macros(file));
         problems.extend(unexplained_ignores(file));
+        problems.extend(words::problems(file));
     }
     if is_algorithm(&file.path) {
         problems.extend(missing_header_lines(file));

@@ -46,7 +46,7 @@ pub enum Assumption {
     NoDuplication,
     /// Messages on one link arrive in the order in which they were sent.
     Fifo,
-    /// No process crashes.
+    /// No process crashes during the run.
     NoCrash,
     /// The process that serves the others does not crash.
     ServerUp,

@@ -2,7 +2,7 @@
 
 use crate::agreement::{AgreementKind, Decision, Value};
 
-/// What the properties need to know about one process, in the order of process numbers.
+/// State of one process that the properties depend on. Participants are in the order of process numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Participant {
     /// Its proposal, order or vote. The explorer counts proposals that the process will make unless it crashes.

@@ -74,7 +74,7 @@ one_of! {
         "plane" Plane,
         /// A path from the root to a leaf.
         "tree" Tree;
-        /// Explicitly listed sets.
+        /// Quorums that are listed explicitly.
         Given(Given)
     }
     4
