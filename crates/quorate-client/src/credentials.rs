@@ -74,7 +74,7 @@ impl Dialler {
         if roots.is_empty() {
             return Err(unusable("no certificate of an authority found"));
         }
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| unusable(&error.to_string()))?

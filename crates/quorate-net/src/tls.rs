@@ -147,7 +147,7 @@ impl TlsIdentity {
     }
 
     fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let roots = Arc::new(roots(authority)?);
         let chain = certificates(certificate, "certificate of the node")?;
         let key =
