@@ -26,6 +26,19 @@ struct Pending {
     /// Deadline for a node to answer; `None` waits forever.
     until: Option<Moment>,
     reply: oneshot::Sender<Result<CallResponse, Error>>,
+    /// Whether a node without a quorum has refused the call before.
+    refused: bool,
+}
+
+impl Pending {
+    /// Whether another node should be asked although this one has answered. A node that its clients reach and its peers do
+    /// not has no quorum, while another node may have one. If that one has none either, the caller has to know.
+    fn asks_another(&mut self, failure: &Failure) -> bool {
+        let confirms = matches!(self.call, Call::KeepAlive(_) | Call::Acquire { .. });
+        let refused = confirms && matches!(failure, Failure::NoQuorum);
+        matches!(failure, Failure::Leaving)
+            || (refused && !std::mem::replace(&mut self.refused, true))
+    }
 }
 
 /// Maximum time for a node to read what is written to it.
@@ -53,8 +66,8 @@ pub(crate) struct Worker {
     other_nodes: Vec<String>,
     /// Number of the status call that queries these addresses.
     member_query: u64,
-    /// The node has announced that it stops.
-    leaving: bool,
+    /// Whether to continue at another node: this one stops, or has no quorum.
+    switches: bool,
 }
 
 /// A held lock of a relayed session.
@@ -79,7 +92,7 @@ impl Worker {
             repeated: BTreeMap::new(),
             other_nodes: Vec::new(),
             member_query: 0,
-            leaving: false,
+            switches: false,
         }
     }
 
@@ -126,8 +139,8 @@ impl Worker {
         }
     }
 
-    /// Switches to the next node because this one stops. If no other endpoint is known, uses the addresses that it
-    /// advertised.
+    /// Switches to the next node because this one stops or has no quorum. If no other endpoint is known, uses the
+    /// addresses that it advertised.
     fn switch_node(&mut self) {
         if self.endpoints.len() == 1 {
             let other_nodes =
@@ -193,6 +206,12 @@ impl Worker {
         }
     }
 
+    /// Whether a call that this node could not serve is to be sent to another one.
+    fn asks_another(&mut self, number: u64, failure: &Failure) -> bool {
+        let pending = self.pending.get_mut(&number).filter(|_| self.endpoints.len() > 1);
+        pending.is_some_and(|pending| pending.asks_another(failure))
+    }
+
     /// Whether the node has failed to answer a call in time.
     fn is_overdue(&self) -> bool {
         let now = Moment::now();
@@ -239,9 +258,9 @@ impl Worker {
         );
         let mut overdue_check = tokio::time::interval(Duration::from_millis(100));
         loop {
-            if std::mem::take(&mut self.leaving) {
+            if std::mem::take(&mut self.switches) {
                 self.switch_node();
-                return Err(std::io::Error::other("the node is shutting down"));
+                return Err(std::io::Error::other("the node is shutting down or has no quorum"));
             }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -287,7 +306,7 @@ impl Worker {
                 }
                 let until = timeout.map(|timeout| Moment(sent.0 + timeout.as_micros() as u64));
                 frame::put(&ClientMessage { number, sent: sent.0, call: call.clone() }, bytes);
-                self.pending.insert(number, Pending { call, until, reply });
+                self.pending.insert(number, Pending { call, until, reply, refused: false });
             }
             Job::Subscribe(key, state) => drop(self.sessions.insert(key, state)),
             Job::Unsubscribe(key) => {
@@ -319,11 +338,11 @@ impl Worker {
                     _ => {}
                 }
             }
-            ServerMessage::Response(number, CallResponse::Failed(Failure::Leaving))
-                if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
+            ServerMessage::Response(number, CallResponse::Failed(failure))
+                if self.asks_another(number, &failure) =>
             {
                 // The call is sent again to another node.
-                self.leaving = true;
+                self.switches = true;
             }
             ServerMessage::Response(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
@@ -374,9 +393,54 @@ impl Worker {
                     !watcher.is_closed() && (!wants || watcher.send(change.clone()).is_ok())
                 });
             }
-            ServerMessage::Leaving => self.leaving = true,
+            ServerMessage::Leaving => self.switches = true,
             // Only direct clients receive these.
             ServerMessage::FromVoter(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker with one pending call, and the receiver of its answer.
+    fn worker(
+        endpoints: usize,
+        call: Call,
+    ) -> (Worker, oneshot::Receiver<Result<CallResponse, Error>>) {
+        let endpoints = (0..endpoints).map(|node| format!("localhost:{node}")).collect();
+        let mut worker = Worker::new(endpoints, Dialler::plain());
+        let (reply, answer) = oneshot::channel();
+        worker.on_job(Job::Call { call, timeout: None, reply }, &mut BytesMut::new());
+        (worker, answer)
+    }
+
+    fn fail(worker: &mut Worker, failure: Failure) {
+        let number = worker.last_number;
+        worker.on_message(ServerMessage::Response(number, CallResponse::Failed(failure)));
+    }
+
+    #[test]
+    fn a_keep_alive_that_a_node_without_a_quorum_refuses_is_sent_to_one_other_node() {
+        let (mut worker, mut answer) = worker(2, Call::KeepAlive(SessionKey(7)));
+        fail(&mut worker, Failure::NoQuorum);
+        assert!(std::mem::take(&mut worker.switches) && answer.try_recv().is_err());
+        fail(&mut worker, Failure::NoQuorum);
+        let answer = answer.try_recv().expect("answered").expect("by a node");
+        assert!(matches!(answer, CallResponse::Failed(Failure::NoQuorum)) && !worker.switches);
+    }
+
+    #[test]
+    fn other_failures_and_a_single_endpoint_are_answers() {
+        let (mut only, mut answer) = worker(1, Call::KeepAlive(SessionKey(7)));
+        fail(&mut only, Failure::NoQuorum);
+        assert!(!only.switches && answer.try_recv().is_ok());
+        let (mut other, mut answer) = worker(2, Call::KeepAlive(SessionKey(7)));
+        fail(&mut other, Failure::NoSession);
+        assert!(!other.switches && answer.try_recv().is_ok());
+        let (mut leaving, mut answer) = worker(2, Call::Status);
+        fail(&mut leaving, Failure::Leaving);
+        assert!(leaving.switches && answer.try_recv().is_err());
     }
 }
