@@ -203,7 +203,7 @@ fn the_table_in_the_documents_is_this_one() {
         std::fs::write(&file, text).expect("the document can be written");
         return;
     }
-    assert!(table == fresh, "docs/etcd.md is old: UPDATE=1 cargo xtask compat writes it");
+    assert!(table == fresh, "docs/etcd.md is old: UPDATE=1 cargo xtask verify compat writes it");
 }
 
 /// The result, or the code and message of the error.

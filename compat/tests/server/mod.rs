@@ -20,7 +20,7 @@ impl Server {
     /// Starts three quorate nodes. QUORATE_BIN names the program.
     pub(crate) async fn quorate() -> Self {
         let program = std::env::var_os("QUORATE_BIN");
-        let program = program.expect("QUORATE_BIN names the program; `cargo xtask compat` does");
+        let program = program.expect("QUORATE_BIN names the program; `cargo xtask verify compat` does");
         let mut command = Command::new(program);
         let port = free_port();
         command.args(["up", "-n", "3", "--port", &port.to_string()]);
