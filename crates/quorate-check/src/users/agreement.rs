@@ -207,6 +207,17 @@ mod tests {
     }
 
     #[test]
+    fn a_commander_is_obeyed_and_termination_begins_with_a_proposal() {
+        let all = [0, 1, 2];
+        let attack = [(0, 1), (1, 1), (2, 1)];
+        let retreat = [(0, 0), (1, 0), (2, 0)];
+        let kind = AgreementKind::Order;
+        assert_eq!(found(kind, [1, 1, 1], &all, &[], &attack), None);
+        assert_eq!(found(kind, [1, 1, 1], &all, &[], &retreat), Some(Property::Validity));
+        assert_eq!(found(AgreementKind::Proposal, [3, 2, 1], &[], &[], &[]), None);
+    }
+
+    #[test]
     fn votes_decide_a_transaction() {
         let all = [0, 1, 2];
         let commit = [(0, 1), (1, 1), (2, 1)];

@@ -91,16 +91,20 @@ impl Decisions {
         let decided = self.decided.iter().filter(|(process, _)| correct.contains(**process));
         self.validity =
             decided.filter_map(|(_, (at, decision))| self.invalid(&correct, *at, decision)).next();
-        let Some(begun) = self.proposals.values().map(|(at, _)| at.time).min() else { return };
+        let begun = self.begun();
         let owes = |process: &ProcessId| {
-            owes_decision(true, correct.contains(*process), self.decided.contains_key(process))
+            owes_decision(
+                begun.is_some(),
+                correct.contains(*process),
+                self.decided.contains_key(process),
+            )
         };
         let missing: ProcessSet = ProcessId::all(self.n).filter(owes).collect();
         if missing.is_empty() {
             return;
         }
         let complete = matches!(ending, Ending::Quiescent | Ending::Content);
-        if !complete && patience.is_none_or(|patience| now - begun <= patience) {
+        if !complete && patience.is_none_or(|patience| now - begun.unwrap_or(now) <= patience) {
             self.open = true;
             return;
         }
