@@ -8,7 +8,7 @@
 //! let session = client.session(SessionOptions::default()).await?;
 //! let guard = session.lock("deploy")?.why("release 7").acquire().await?;
 //! tokio::select! {
-//!     () = guard.expiring() => { /* stop: somebody else may have the lock soon */ }
+//!     () = guard.expiring() => { /* stop: another client may get the lock soon */ }
 //!     () = deploy(guard.token()) => guard.release().await?,
 //! }
 //! # Ok(())

@@ -259,8 +259,10 @@ where
                 let message = self.messages.get(message).message.clone();
                 process.on_message(process_id(from), message, &mut out);
             }
-            Input::Crashed(whom) => process.on_belief(Belief::Crashed(process_id(whom)), &mut out),
-            Input::Alive(whom) => process.on_belief(Belief::Alive(process_id(whom)), &mut out),
+            Input::Crashed(other) => {
+                process.on_belief(Belief::Crashed(process_id(other)), &mut out)
+            }
+            Input::Alive(other) => process.on_belief(Belief::Alive(process_id(other)), &mut out),
             Input::RoundEnd(round) => {
                 pending.round = false;
                 process.on_round_end(round.into(), &mut out);
