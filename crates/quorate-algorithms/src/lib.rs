@@ -1,5 +1,5 @@
 //! The algorithms, one module per paper. Each is a [`quorate_core::Process`]: a state machine without I/O, clock or
-//! randomness, independent of the driver that runs it. [`catalogue`] finds an algorithm by name.
+//! randomness, independent of the driver that runs it. [`catalogue`] lists them all.
 
 #![no_std]
 
@@ -8,6 +8,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
+mod algorithm;
 pub mod catalogue;
 pub mod clock;
 pub mod detector;
@@ -16,7 +17,9 @@ mod instances;
 pub mod multicast;
 pub mod mutex;
 mod parallel;
+mod setup;
 
-pub use catalogue::{Algorithm, ClockSetup, Piggybacking, Sendable, Setup, Shape, Sound};
+pub use algorithm::{Algorithm, Piggybacking, Sendable, Shape, Sound};
 pub use instances::{Instances, Numbered};
 pub use parallel::{Parallel, Side};
+pub use setup::{ClockSetup, Setup};

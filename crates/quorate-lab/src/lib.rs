@@ -11,6 +11,9 @@ mod topology;
 
 pub use attempt::{Attempt, PANIC, attempt};
 pub use cause::Cause;
-pub use quorate_run::{CannotRun, check, exhaustive, nearest, run, run_driven};
+pub use quorate_run::{
+    CannotRun, Catalogue, CatalogueError, Entry, catalogue, check, exhaustive, nearest, run,
+    run_driven,
+};
 pub use shrink::{Shrunk, shrink};
 pub use topology::topology;

@@ -3,14 +3,11 @@
 use std::ops::ControlFlow;
 
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
     Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::Agreement;
-use quorate_core::clock_sync::ClockSync;
-use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
@@ -19,8 +16,10 @@ use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
-use crate::setup::{AlgorithmConstants, setup};
-use crate::{CannotRun, run};
+use crate::by_name::{entry, run};
+use crate::error::CannotRun;
+use crate::facts::Facts;
+use crate::setup::setup;
 
 /// Configuration of an exploration: the world of a scenario, without its times and faults.
 #[derive(Clone, Debug)]
@@ -129,70 +128,74 @@ fn explore_with(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Result<CheckOutcome, CannotRun> {
-    let name = config.scenario.algorithm.as_str();
-    catalogue::visit(name, Explore { config, on_progress })
-        .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: name.to_owned() }))
+    entry(&config.scenario)?.explore(config, on_progress)
 }
 
-type ProgressCallback<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
+/// Called regularly during an exploration, which it may stop.
+pub(crate) type ProgressCallback<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
 
-struct Explore<'a> {
-    config: &'a CheckConfig,
-    on_progress: ProgressCallback<'a>,
+/// Result of an exploration, or the reason why there is none.
+type Explored = Result<CheckOutcome, CannotRun>;
+
+/// Explores a mutual exclusion algorithm.
+pub(crate) fn mutex<A: Algorithm + Mutex + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    let users = MutexUsers { requests: config.requests() };
+    explore_algorithm::<A, _>(config, on_progress, users, "no process ever enters")
 }
 
-impl Visitor for Explore<'_> {
-    type Answer = Result<CheckOutcome, CannotRun>;
+/// Explores an election.
+pub(crate) fn election<A: Algorithm + Election + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    let scenario = &config.scenario;
+    let candidates = Candidates::new(scenario.processes, &scenario.ids);
+    let users = ElectionUsers {
+        requests: config.requests(),
+        candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
+    };
+    explore_algorithm::<A, _>(config, on_progress, users, "no process is ever elected")
+}
 
-    fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
-        let users = MutexUsers { requests: self.config.requests() };
-        self.explore::<A, _>(users, "no process ever enters")
+/// Explores an agreement.
+pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    let scenario = &config.scenario;
+    if config.requests != 1 {
+        return Err(refused(&A::PROFILE, "requests", "an agreement is made once"));
     }
+    let mut values = vec![None; scenario.processes];
+    for (process, _, value) in proposals(scenario, A::AGREEMENT_KIND) {
+        values[process.index()] = Some(value);
+    }
+    let users = AgreementUsers { agreement_kind: A::AGREEMENT_KIND, values };
+    explore_algorithm::<A, _>(config, on_progress, users, "no process ever decides")
+}
 
-    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
-        let scenario = &self.config.scenario;
-        let candidates = Candidates::new(scenario.processes, &scenario.ids);
-        let users = ElectionUsers {
-            requests: self.config.requests(),
-            candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
-        };
-        self.explore::<A, _>(users, "no process is ever elected")
-    }
+/// Explores a multicast.
+pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    let users = MulticastUsers {
+        requests: config.requests(),
+        to: config.scenario.group(),
+        promised: Property::ALL
+            .into_iter()
+            .filter(|property| config.judges(&A::PROFILE, *property))
+            .collect(),
+    };
+    explore_algorithm::<A, _>(config, on_progress, users, "nothing is ever delivered")
+}
 
-    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
-        let scenario = &self.config.scenario;
-        if self.config.requests != 1 {
-            return Err(refused(&A::PROFILE, "requests", "an agreement is made once"));
-        }
-        let mut values = vec![None; scenario.processes];
-        for (process, _, value) in proposals(scenario, A::AGREEMENT_KIND) {
-            values[process.index()] = Some(value);
-        }
-        self.explore::<A, _>(
-            AgreementUsers { agreement_kind: A::AGREEMENT_KIND, values },
-            "no process ever decides",
-        )
-    }
-
-    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
-        let users = MulticastUsers {
-            requests: self.config.requests(),
-            to: self.config.scenario.group(),
-            promised: Property::ALL
-                .into_iter()
-                .filter(|property| self.config.judges(&A::PROFILE, *property))
-                .collect(),
-        };
-        self.explore::<A, _>(users, "nothing is ever delivered")
-    }
-
-    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
-        Err(refused(&A::PROFILE, "algorithm", TIMELESS))
-    }
-
-    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
-        Err(refused(&A::PROFILE, "algorithm", TIMELESS))
-    }
+/// Refuses an algorithm about which a world without time tells nothing.
+pub(crate) fn timeless<A: Algorithm>(_: &CheckConfig, _: ProgressCallback<'_>) -> Explored {
+    Err(refused(&A::PROFILE, "algorithm", TIMELESS))
 }
 
 /// Reason why detectors and clocks are not explored.
@@ -228,29 +231,31 @@ impl CheckConfig {
     }
 }
 
-impl Explore<'_> {
-    /// Explores the world of an algorithm with these users. If no user ever reaches its goal, nothing is shown;
-    /// `vacuous` is the message for that case. This is compiled for every algorithm. Code that does not depend
-    /// on the algorithm is below.
-    fn explore<A, U>(self, users: U, vacuous: &str) -> Result<CheckOutcome, CannotRun>
-    where
-        A: Algorithm + 'static,
-        U: Users<Command = A::Command, Output = A::Output>,
-    {
-        let Self { config, on_progress } = self;
-        let mut setup = setup(&config.scenario, &AlgorithmConstants::of::<A>())?;
-        setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
-        setup.renewals = config.renewals;
-        let profile = A::profile(&setup);
-        let world = World::new(setup.n, |id| A::build(&setup, id), users);
-        let algorithm = ExploredAlgorithm {
-            profile,
-            tolerates: setup.tolerates,
-            bound: setup.delay_bounds.bound,
-            vacuous,
-        };
-        explore_world(config, world, algorithm, on_progress)
-    }
+/// Explores the world of an algorithm with these users. If no user ever reaches its goal, nothing is shown;
+/// `vacuous` is the message for that case. This is compiled for every algorithm. Code that does not depend
+/// on the algorithm is below.
+fn explore_algorithm<A, U>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    users: U,
+    vacuous: &str,
+) -> Explored
+where
+    A: Algorithm + 'static,
+    U: Users<Command = A::Command, Output = A::Output>,
+{
+    let mut setup = setup(&config.scenario, &Facts::of::<A>())?;
+    setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
+    setup.renewals = config.renewals;
+    let profile = A::profile(&setup);
+    let world = World::new(setup.n, |id| A::build(&setup, id), users);
+    let algorithm = ExploredAlgorithm {
+        profile,
+        tolerates: setup.tolerates,
+        bound: setup.delay_bounds.bound,
+        vacuous,
+    };
+    explore_world(config, world, algorithm, on_progress)
 }
 
 /// Facts about the algorithm whose world is explored.

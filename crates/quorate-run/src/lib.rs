@@ -1,8 +1,26 @@
 //! Connects algorithms with drivers: runs the algorithm that a scenario names, once in virtual time or in every
 //! interleaving. All algorithms are compiled here for all drivers, and nowhere else, because that takes long.
+//!
+//! The [`Catalogue`] lists the algorithms. A program can add its own:
+//!
+//! ```no_run
+//! # use quorate_run::{Catalogue, CatalogueError, Entry};
+//! # use quorate_algorithms::mutex::Central as OwnMutex;
+//! # fn main() -> Result<(), CatalogueError> {
+//! Catalogue::standard().with(Entry::mutex::<OwnMutex>())?.install()?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod by_name;
+mod catalogue;
+mod error;
 pub mod exhaustive;
+mod facts;
 mod setup;
+mod simulate;
 
-pub use by_name::{CannotRun, check, nearest, promised_cost, run, run_driven, shape};
+pub use by_name::{check, detector_round, promised_cost, run, run_driven, shape};
+pub use catalogue::{Catalogue, CatalogueError, Entry, catalogue};
+pub use error::{CannotRun, nearest};
+pub use facts::Facts;

@@ -1,65 +1,32 @@
 //! Setup of an algorithm as a scenario describes it, and the check that the two fit together.
 //!
-//! An algorithm is a type, and generic code is compiled for each type. Only constants of an algorithm are needed here. So
-//! they are collected first ([`AlgorithmConstants`]), and this module is compiled once.
+//! An algorithm is a type, and generic code is compiled for each type. Only the [`Facts`] about an algorithm are needed
+//! here, so this module is compiled once.
 
 use std::borrow::Cow;
 
 use quorate_algorithms::agreement::PublicKeys;
-use quorate_algorithms::{Algorithm, ClockSetup, Setup};
+use quorate_algorithms::{ClockSetup, Setup};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::clock_sync;
 use quorate_core::election::Candidates;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
 use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::{Scenario, Timing};
 
-use crate::by_name::{CannotRun, shortened};
+use crate::error::{CannotRun, shortened};
+use crate::facts::Facts;
 
 /// Duration of a lease, in bounds on message delay: long enough that a section usually ends before the first renewal.
 const LEASE: u64 = 60;
 
-/// Constants of an algorithm that are known before it runs.
-pub(crate) struct AlgorithmConstants {
-    profile: Profile,
-    quorums: &'static [&'static str],
-    agreement_kind: AgreementKind,
-    tolerates: fn(usize) -> Option<usize>,
-    knows_identifiers: bool,
-    delays_by_rank: bool,
-    groups: bool,
-    asks_servers: bool,
-    averages_clocks: bool,
-    in_rounds: bool,
-    signs: bool,
-}
-
-impl AlgorithmConstants {
-    /// Collects the constants of an algorithm.
-    pub(crate) const fn of<A: Algorithm>() -> Self {
-        Self {
-            profile: A::PROFILE,
-            quorums: A::QUORUMS,
-            agreement_kind: A::AGREEMENT_KIND,
-            tolerates: A::tolerates,
-            knows_identifiers: A::KNOWS_IDENTIFIERS,
-            delays_by_rank: A::DELAYS_BY_RANK,
-            groups: A::GROUPS,
-            asks_servers: A::ASKS_SERVERS,
-            averages_clocks: A::AVERAGES_CLOCKS,
-            in_rounds: A::IN_ROUNDS,
-            signs: A::SIGNS,
-        }
-    }
-}
-
 /// Checks that every key of a scenario makes sense for the algorithm's family. No key is ignored silently.
-fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(), CannotRun> {
-    let family = constants.profile.layer;
+fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
+    let family = facts.profile.layer;
     let mismatch = |key, problem| {
-        let (algorithm, family) = (constants.profile.name, family.family());
+        let (algorithm, family) = (facts.profile.name, family.family());
         Err(CannotRun::OtherFamily { algorithm, family, key, problem })
     };
     let known = |id: &&String| Property::of(family).any(|property| property.id() == id.as_str());
@@ -81,21 +48,21 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
             return mismatch("identify", "it elects no leader".to_owned());
         }
     }
-    if constants.knows_identifiers && !scenario.identify.is_empty() {
+    if facts.knows_identifiers && !scenario.identify.is_empty() {
         let problem = "every process knows all identifiers in advance, so they cannot change; try bully-all or announce-all";
         return mismatch("identify", problem.to_owned());
     }
-    if !constants.delays_by_rank && scenario.rank_delay != SpanText::default() {
+    if !facts.delays_by_rank && scenario.rank_delay != SpanText::default() {
         let problem = "it does not wait for processes of higher rank; bully and bully-all can";
         return mismatch("rank-delay", problem.to_owned());
     }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
-    if scenario.to.is_some() && !constants.groups {
+    if scenario.to.is_some() && !facts.groups {
         return mismatch("to", "it delivers to all processes, not to a group".to_owned());
     }
-    if !constants.asks_servers {
+    if !facts.asks_servers {
         let asks = [
             ("servers", scenario.servers.is_some()),
             ("replies", scenario.replies != 1),
@@ -105,18 +72,18 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
             return mismatch(key, "it asks no time servers".to_owned());
         }
     }
-    if !constants.averages_clocks && scenario.outlier.is_some() {
+    if !facts.averages_clocks && scenario.outlier.is_some() {
         return mismatch("outlier", "it averages no clocks".to_owned());
     }
     if family == Layer::Agreement {
-        check_agreement(scenario, constants).or_else(|(key, problem)| mismatch(key, problem))?;
+        check_agreement(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
     } else if !scenario.values.is_empty() {
         return mismatch("values", "it has no proposals".to_owned());
     }
-    if scenario.tolerates.is_some() && (constants.tolerates)(scenario.processes).is_none() {
+    if scenario.tolerates.is_some() && (facts.tolerates)(scenario.processes).is_none() {
         return mismatch("bears", "its number of tolerated faults cannot be configured".to_owned());
     }
-    if constants.in_rounds {
+    if facts.in_rounds {
         check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
     }
     if family == Layer::Detector {
@@ -140,23 +107,20 @@ fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(
 }
 
 /// Checks that every process takes part in an agreement, once.
-fn check_agreement(
-    scenario: &Scenario,
-    constants: &AlgorithmConstants,
-) -> Result<(), (&'static str, String)> {
+fn check_agreement(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
     if scenario.repeat != 1 {
         return Err(("repeat", "an agreement is made once".to_owned()));
     }
     if let Some(odd) = scenario
         .values
         .iter()
-        .find(|vote| constants.agreement_kind == AgreementKind::Vote && **vote > 1)
+        .find(|vote| facts.agreement_kind == AgreementKind::Vote && **vote > 1)
     {
         return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
     }
     // `All` means every process that has a value to propose.
     if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
-        let problem = match constants.agreement_kind {
+        let problem = match facts.agreement_kind {
             AgreementKind::Order => "only the commander gives an order",
             _ => "every process proposes a value",
         };
@@ -164,7 +128,7 @@ fn check_agreement(
     }
     let commander = ProcessSelector::Process(ProcessId::new(scenario.server));
     let odd = scenario.request.iter().find(|request| request.process != commander);
-    match odd.filter(|_| constants.agreement_kind == AgreementKind::Order) {
+    match odd.filter(|_| facts.agreement_kind == AgreementKind::Order) {
         Some(odd) => {
             let problem = format!("process {commander} is the commander, not {}", odd.process);
             Err(("request", problem))
@@ -202,13 +166,10 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
 }
 
 /// The scenario with the algorithm's defaults for keys that are not set.
-pub(crate) fn with_defaults<'s>(
-    scenario: &'s Scenario,
-    constants: &AlgorithmConstants,
-) -> Cow<'s, Scenario> {
-    let tolerates = scenario.tolerates.or_else(|| (constants.tolerates)(scenario.processes));
+pub(crate) fn with_defaults<'s>(scenario: &'s Scenario, facts: &Facts) -> Cow<'s, Scenario> {
+    let tolerates = scenario.tolerates.or_else(|| (facts.tolerates)(scenario.processes));
     let rounds = || scenario.delay_bound().map(Timing::Rounds);
-    let timing = scenario.timing.or_else(|| constants.in_rounds.then(rounds).flatten());
+    let timing = scenario.timing.or_else(|| facts.in_rounds.then(rounds).flatten());
     if (tolerates, timing) == (scenario.tolerates, scenario.timing) {
         return Cow::Borrowed(scenario);
     }
@@ -216,30 +177,27 @@ pub(crate) fn with_defaults<'s>(
 }
 
 /// The setup of an algorithm, as the scenario describes it.
-pub(crate) fn setup(
-    scenario: &Scenario,
-    constants: &AlgorithmConstants,
-) -> Result<Setup, CannotRun> {
-    check_family(scenario, constants)?;
-    let scenario = &with_defaults(scenario, constants);
+pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotRun> {
+    check_family(scenario, facts)?;
+    let scenario = &with_defaults(scenario, facts);
     let n = scenario.processes;
     let unknown = |quorums: &str| CannotRun::UnknownQuorums {
-        algorithm: constants.profile.name,
+        algorithm: facts.profile.name,
         quorums: shortened(quorums),
-        known: match constants.quorums {
+        known: match facts.quorums {
             [] => "it does not vote".to_owned(),
             known => format!("it works over {}", known.join(", ")),
         },
     };
     let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
-    let usual = constants.quorums.first().copied().unwrap_or("majority");
+    let usual = facts.quorums.first().copied().unwrap_or("majority");
     let quorums = match (&scenario.quorums, given.as_slice()) {
-        (Some(name), _) if !constants.quorums.contains(&name.as_str()) => {
+        (Some(name), _) if !facts.quorums.contains(&name.as_str()) => {
             return Err(unknown(name));
         }
-        (None, [_, ..]) if constants.quorums.is_empty() => return Err(unknown("given sets")),
+        (None, [_, ..]) if facts.quorums.is_empty() => return Err(unknown("given sets")),
         (None, []) if !scenario.quorum_of.is_empty() => {
-            if !constants.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
+            if !facts.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
                 return Err(unknown("quorums that change with views"));
             }
             let given = scenario.quorum_of.iter();
@@ -269,7 +227,7 @@ pub(crate) fn setup(
     };
     let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
     let tolerates = scenario.tolerates.unwrap_or(0);
-    let keys = if constants.signs { PublicKeys::simulated(n) } else { PublicKeys::default() };
+    let keys = if facts.signs { PublicKeys::simulated(n) } else { PublicKeys::default() };
     Ok(Setup {
         n,
         server,

@@ -1,15 +1,19 @@
 //! The command line: names, flags and help.
 
+#[cfg(feature = "service")]
 mod bench;
 mod campaign;
+#[cfg(feature = "service")]
 mod certs;
 mod check;
 mod diagram;
 mod draw;
 mod experiment;
+#[cfg(feature = "service")]
 mod lab;
 mod merge;
 mod quorum;
+#[cfg(feature = "service")]
 mod service;
 
 use std::path::PathBuf;
@@ -18,8 +22,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Span;
+use quorate_lab::catalogue;
 use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, LinkAt, Omission, Partition, ProcessAt, Recover, Slow,
     Suspect, Traitor,
@@ -31,15 +35,19 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
+#[cfg(feature = "service")]
 pub(crate) use bench::BenchFlags;
 pub(crate) use campaign::CampaignFlags;
+#[cfg(feature = "service")]
 pub(crate) use certs::CertsFlags;
 pub(crate) use check::CheckFlags;
 pub(crate) use diagram::{DiagramFlags, ViewFlags};
 pub(crate) use draw::DrawFlags;
+#[cfg(feature = "service")]
 pub(crate) use lab::LabFlags;
 pub(crate) use merge::MergeFlags;
 pub(crate) use quorum::QuorumFlags;
+#[cfg(feature = "service")]
 pub(crate) use service::{
     BecomeCommandFlags, ClusterFlags, LockFlags, LocksFlags, LogFormat, NodeFlags, ReleaseFlags,
     StatusFlags, UpFlags,
@@ -100,38 +108,51 @@ pub(crate) enum Command {
     Check(Box<CheckFlags>),
     /// Run an experiment and print its results beside published ones
     Experiment(ExperimentFlags),
+    #[cfg(feature = "service")]
     /// Open the lab in a browser to run, step through, break and compare scenarios
     Lab(LabFlags),
+    #[cfg(feature = "service")]
     /// Start a cluster on this machine, in one process
     Up(UpFlags),
+    #[cfg(feature = "service")]
     /// Run one node of a cluster
     Node(NodeFlags),
+    #[cfg(feature = "service")]
     /// Measure the speed of locks on this machine
     Bench(BenchFlags),
+    #[cfg(feature = "service")]
     /// Run a command while holding a lock
     #[command(after_help = service::LOCK_HELP)]
     Lock(LockFlags),
+    #[cfg(feature = "service")]
     /// Run a command while being the leader
     #[command(after_help = service::ELECT_HELP)]
     Elect(LockFlags),
+    #[cfg(feature = "service")]
     /// Show cluster health
     #[command(after_help = "\
 Examples:
   quorate status
   quorate status --json --endpoint 10.0.0.1:7480")]
     Status(StatusFlags),
+    #[cfg(feature = "service")]
     /// List locks and elections with their holders and waiters
     Locks(LocksFlags),
+    #[cfg(feature = "service")]
     /// List the nodes of a cluster
     #[command(after_help = "Examples:\n  quorate members\n  quorate members --json")]
     Members(StatusFlags),
+    #[cfg(feature = "service")]
     /// Take a lock away from its holder
     Release(ReleaseFlags),
+    #[cfg(feature = "service")]
     /// Execute the command of `lock` or `elect`; used internally
     #[command(hide = true)]
     BecomeCommand(BecomeCommandFlags),
+    #[cfg(feature = "service")]
     /// Create the certificates of a cluster: an authority, and one for each node
     Certs(CertsFlags),
+    #[cfg(feature = "service")]
     /// Run one process of a scenario over sockets; used internally
     #[command(hide = true, name = "over-tcp-player")]
     OverTcpChild,
@@ -411,10 +432,12 @@ pub(crate) struct OutputFlags {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
+    #[cfg(feature = "service")]
     /// Run each process as an operating system process that communicates over sockets; crashes are kills, and times are
     /// real (see --stretch)
     #[arg(long, value_name = "tcp", hide_possible_values = true)]
     pub(crate) over: Option<Over>,
+    #[cfg(feature = "service")]
     /// With --over, run the scenario this many times slower, because a real machine cannot keep to milliseconds
     #[arg(
         long,
@@ -469,6 +492,7 @@ enum YesNo {
 }
 
 /// Transport of a run that is not a simulation.
+#[cfg(feature = "service")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
     Tcp,
@@ -482,7 +506,7 @@ pub(crate) enum SelfMessages {
 }
 
 fn algorithm_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
+    PossibleValuesParser::new(catalogue().profiles().map(|profile| profile.name))
 }
 
 impl SimFlags {

@@ -15,6 +15,17 @@ const PARTS_MOST: usize = 5_000_000;
 /// Maximum number of messages kept with their bodies. A reader looks at few of them.
 const BODIES_MOST: usize = 500_000;
 
+/// Renders an SVG as a PNG.
+pub(crate) fn png(svg: &str) -> Result<Vec<u8>, CommandError> {
+    #[cfg(feature = "png")]
+    return quorate_draw::png(svg).map_err(CommandError::new);
+    #[cfg(not(feature = "png"))]
+    {
+        let _ = svg;
+        Err(CommandError::new("this program was built without PNG; write .svg instead"))
+    }
+}
+
 /// Picture being made. It becomes visible only after it is drawn.
 pub(crate) struct PictureFile {
     file: AtomicFile,
@@ -54,7 +65,7 @@ impl PictureFile {
             PictureFormat::Png => {
                 // A PNG cannot follow the reader's preference.
                 let theme = if theme == Theme::Auto { Theme::Light } else { theme };
-                let image = quorate_draw::png(&svg(theme)).map_err(CommandError::new)?;
+                let image = png(&svg(theme))?;
                 self.file.write_all(&image)?;
             }
         }

@@ -1,9 +1,8 @@
 //! Scenarios of agreements: proposed values, the number of faults to tolerate, and at most that many faults.
 
-use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{AlgorithmQuery, query_algorithm};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, ProcessId, Span, Time};
+use quorate_run::{Entry, catalogue};
 use quorate_sim::fault::{CrashMid, ProcessAt, Traitor};
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::traitor::Strategy;
@@ -27,34 +26,36 @@ const STRATEGIES: [Strategy; 6] = [
 /// Draws the parts of a scenario that are specific to agreements.
 pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice: &mut Dice) {
     let n = scenario.processes;
-    let constants = query_algorithm(generator.profile.name, AgreementQuery(n)).unwrap_or_default();
+    let facts = catalogue().get(generator.profile.name).map(Entry::facts);
+    let usual = facts.and_then(|facts| (facts.tolerates)(n));
+    let in_rounds = facts.is_some_and(|facts| facts.in_rounds);
     draw_values(scenario, dice);
-    if constants.agreement_kind == AgreementKind::Vote {
+    if facts.is_some_and(|facts| facts.agreement_kind == AgreementKind::Vote) {
         scenario.values.iter_mut().for_each(|vote| *vote = (*vote).min(1));
     }
     scenario.server = dice.between(0, n as u64 - 1) as u32;
     // In rounds, every process proposes in the first round.
     let round = scenario.delay_bound().unwrap_or(Span(UNIT)).0;
-    let latest = if constants.in_rounds { round - 1 } else { 8 * UNIT };
+    let latest = if in_rounds { round - 1 } else { 8 * UNIT };
     scenario.spread = SpanText(Span(if dice.chance(0.7) { 0 } else { dice.between(0, latest) }));
     let lies = assumes(&generator.profile, Assumption::FewFaults);
-    let most = match constants.tolerates {
+    let most = match usual {
         None => usize::MAX,
         Some(_) if assumes(&generator.profile, Assumption::LessThanAThird) => {
             ((n - 1) / 3).min(TRAITORS_MOST)
         }
         Some(_) if lies => n.saturating_sub(2).min(FAULTS_MOST),
-        Some(usual) if !constants.in_rounds => usual,
+        Some(usual) if !in_rounds => usual,
         Some(_) => (n - 1).min(FAULTS_MOST),
     };
     let (most, least) = (most.min(*generator.crashes.end()).min(n - 1), *generator.crashes.start());
     let failing = dice.between(least.min(most) as u64, most as u64) as usize;
-    if constants.tolerates.is_some() {
+    if usual.is_some() {
         scenario.tolerates = Some(dice.between(failing as u64, most as u64) as usize);
     }
     let rounds = scenario.tolerates.unwrap_or(8) as u64 + 1;
     draw_faults(generator, scenario, dice, failing, rounds * round, lies);
-    if !constants.in_rounds && !scenario.faults.crash.is_empty() {
+    if !in_rounds && !scenario.faults.crash.is_empty() {
         let quick = dice.between(UNIT / 10, 10 * UNIT);
         let slow = dice.between(quick, 10 * UNIT);
         scenario.detection = Some(Delay::Uniform(Span(quick), Span(slow)));
@@ -97,28 +98,6 @@ fn draw_faults(
             scenario.faults.crash_mid.push(CrashMid { process: selector, at, sends });
         } else {
             scenario.faults.crash.push(ProcessAt { process: selector, at });
-        }
-    }
-}
-
-/// Constants of an algorithm that are needed to draw a scenario for it.
-#[derive(Default)]
-struct AgreementConstants {
-    tolerates: Option<usize>,
-    in_rounds: bool,
-    agreement_kind: AgreementKind,
-}
-
-struct AgreementQuery(usize);
-
-impl AlgorithmQuery for AgreementQuery {
-    type Answer = AgreementConstants;
-
-    fn query<A: Algorithm>(self) -> AgreementConstants {
-        AgreementConstants {
-            tolerates: A::tolerates(self.0),
-            in_rounds: A::IN_ROUNDS,
-            agreement_kind: A::AGREEMENT_KIND,
         }
     }
 }

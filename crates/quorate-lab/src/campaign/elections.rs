@@ -1,35 +1,13 @@
 //! Scenarios of elections: identifiers of the candidates, the start of elections, and changes of identifiers meanwhile.
 
-use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, AlgorithmQuery};
 use quorate_core::{ProcessId, Profile, Span, Time};
+use quorate_run::{Entry, catalogue};
 use quorate_sim::Scenario;
 use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{Identify, ProcessSelector, SpanText, When};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 
 use super::generator::{Dice, UNIT};
-
-/// Features that an algorithm supports beyond its assumptions.
-#[derive(Clone, Copy, Default)]
-struct ElectionFeatures {
-    new_identifiers: bool,
-    rank_delay: bool,
-}
-
-fn election_features(profile: &Profile) -> ElectionFeatures {
-    struct FeatureQuery;
-    impl AlgorithmQuery for FeatureQuery {
-        type Answer = ElectionFeatures;
-        fn query<A: Algorithm>(self) -> ElectionFeatures {
-            ElectionFeatures {
-                new_identifiers: !A::KNOWS_IDENTIFIERS,
-                rank_delay: A::DELAYS_BY_RANK,
-            }
-        }
-    }
-    catalogue::query_algorithm(profile.name, FeatureQuery).unwrap_or_default()
-}
 
 /// Draws identifiers in any order, some of them equal. One, some or all processes start
 /// elections, and some identifiers change.
@@ -51,14 +29,14 @@ pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &m
             scenario.request.push(ProcessAt { process: random_selector(n, draw), at });
         }
     }
-    let features = election_features(profile);
-    if features.new_identifiers && draw.chance(0.4) {
+    let facts = catalogue().get(profile.name).map(Entry::facts);
+    if facts.is_some_and(|facts| !facts.knows_identifiers) && draw.chance(0.4) {
         for _ in 0..draw.between(1, 4) {
             let (value, at) = (draw.between(0, 2 * n), When::At(Time(draw.between(0, 30 * UNIT))));
             scenario.identify.push(Identify { process: random_selector(n, draw), value, at });
         }
     }
-    if features.rank_delay && draw.chance(0.3) {
+    if facts.is_some_and(|facts| facts.delays_by_rank) && draw.chance(0.3) {
         scenario.rank_delay = SpanText(Span(draw.between(1, 10 * UNIT)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_algorithms::catalogue::PROFILES;
+use quorate_run::catalogue;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -70,8 +70,8 @@ impl CampaignRequest {
     /// Returns the generator of scenarios for this request. Fails if the request is invalid.
     pub fn generator(&self) -> Result<ScenarioGenerator, CampaignError> {
         let refused = |problem: String| Err(CampaignError::Refused(problem));
-        let profile = PROFILES.iter().find(|profile| profile.name == self.algorithm);
-        let Some(&profile) = profile else {
+        let profile = catalogue().get(&self.algorithm).map(|entry| entry.facts().profile);
+        let Some(profile) = profile else {
             let name: String = self.algorithm.chars().take(60).collect();
             return refused(format!("there is no algorithm `{name}`"));
         };

@@ -1,8 +1,7 @@
 //! Series to compare: every correct mutual exclusion algorithm, with each quorum system or tree that it supports.
 
-use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, AlgorithmQuery, PROFILES};
 use quorate_core::{Assumption, Layer, SpanningTree};
+use quorate_run::{Facts, catalogue};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
 
@@ -37,14 +36,32 @@ const TREES: [(&str, SpanningTree); 3] = [
 impl Series {
     /// All series, in the order of the catalogue.
     pub(super) fn all() -> Vec<Self> {
-        let sound = |profile: &&quorate_core::Profile| {
-            profile.layer == Layer::Mutex && profile.specimen.is_none()
+        let sound = |facts: &&Facts| {
+            facts.profile.layer == Layer::Mutex && facts.profile.specimen.is_none()
         };
-        let names = PROFILES.iter().filter(sound).map(|profile| profile.name).enumerate();
-        names
-            .flat_map(|(group, name)| catalogue::query_algorithm(name, SeriesQuery(group)))
-            .flatten()
-            .collect()
+        let compared = catalogue().entries().iter().map(|entry| entry.facts()).filter(sound);
+        compared.enumerate().flat_map(|(group, facts)| Self::of(group, facts)).collect()
+    }
+
+    /// All variants of an algorithm.
+    fn of(group: usize, facts: &Facts) -> Vec<Self> {
+        let overs: Vec<Option<&'static str>> = match (facts.along_a_tree, facts.quorums) {
+            (true, _) => TREES.iter().map(|(name, _)| Some(*name)).collect(),
+            (false, []) if facts.hands_over => vec![None, Some(HAND_OVER)],
+            (false, []) => vec![None],
+            (false, systems) => systems.iter().copied().map(Some).collect(),
+        };
+        let series = |(variant, over)| Self {
+            algorithm: facts.profile.name,
+            over,
+            group,
+            variant,
+            has_server: facts.profile.assumes.contains(&Assumption::ServerUp),
+            token: facts.token,
+            votes: !facts.quorums.is_empty(),
+            along_a_tree: facts.along_a_tree,
+        };
+        overs.into_iter().enumerate().map(series).collect()
     }
 
     /// Label in one phrase, such as `maekawa plane`.
@@ -67,31 +84,5 @@ impl Series {
             scenario.quorums = self.over.map(str::to_owned);
         }
         scenario
-    }
-}
-
-struct SeriesQuery(usize);
-
-impl AlgorithmQuery for SeriesQuery {
-    type Answer = Vec<Series>;
-
-    fn query<A: Algorithm>(self) -> Vec<Series> {
-        let overs: Vec<Option<&'static str>> = match (A::ALONG_A_TREE, A::QUORUMS) {
-            (true, _) => TREES.iter().map(|(name, _)| Some(*name)).collect(),
-            (false, []) if A::HANDS_OVER => vec![None, Some(HAND_OVER)],
-            (false, []) => vec![None],
-            (false, systems) => systems.iter().copied().map(Some).collect(),
-        };
-        let series = |(variant, over)| Series {
-            algorithm: A::PROFILE.name,
-            over,
-            group: self.0,
-            variant,
-            has_server: A::PROFILE.assumes.contains(&Assumption::ServerUp),
-            token: A::TOKEN,
-            votes: !A::QUORUMS.is_empty(),
-            along_a_tree: A::ALONG_A_TREE,
-        };
-        overs.into_iter().enumerate().map(series).collect()
     }
 }

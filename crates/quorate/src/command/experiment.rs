@@ -15,6 +15,7 @@ use crate::arguments;
 use crate::command::sim::same_file;
 use crate::command_error::CommandError;
 use crate::files::AtomicFile;
+use crate::picture;
 
 pub(crate) fn experiment(flags: &arguments::ExperimentFlags) -> CommandResult {
     let Some(name) = &flags.name else { return list(flags.json) };
@@ -225,7 +226,7 @@ impl ImageFormat {
     fn encode(self, svg: String) -> Result<Vec<u8>, CommandError> {
         match self {
             Self::Svg => Ok(svg.into_bytes()),
-            Self::Png => quorate_draw::png(&svg).map_err(CommandError::new),
+            Self::Png => picture::png(&svg),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anstyle::Style;
-use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::{Assumption, Profile, Property};
+use quorate_lab::catalogue;
 use serde_json::json;
 
 use crate::CommandResult;
@@ -14,13 +14,13 @@ use crate::arguments::ListFlags;
 pub(crate) fn list(list: &ListFlags) -> CommandResult {
     let mut out = anstream::stdout().lock();
     if list.json {
-        let all: Vec<_> = PROFILES.iter().map(as_json).collect();
+        let all: Vec<_> = catalogue().profiles().map(as_json).collect();
         writeln!(out, "{}", serde_json::Value::from(all))?;
         return Ok(ExitCode::SUCCESS);
     }
     let bold = Style::new().bold();
     let mut family = "";
-    for profile in PROFILES {
+    for profile in catalogue().profiles() {
         if profile.layer.family() != family {
             family = profile.layer.family();
             writeln!(out, "{bold}{family}{bold:#}\n")?;

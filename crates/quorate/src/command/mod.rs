@@ -1,23 +1,32 @@
 //! Implementations of the commands.
 
+#[cfg(feature = "service")]
 pub(crate) mod admin;
+#[cfg(feature = "service")]
 pub(crate) mod bench;
 pub(crate) mod campaign;
+#[cfg(feature = "service")]
 pub(crate) mod certs;
 pub(crate) mod check;
+#[cfg(feature = "service")]
 pub(crate) mod cluster;
 pub(crate) mod draw;
 pub(crate) mod experiment;
 pub(crate) mod findings;
 pub(crate) mod generate;
+#[cfg(feature = "service")]
 pub(crate) mod lab;
 pub(crate) mod list;
+#[cfg(feature = "service")]
 pub(crate) mod locked_command;
+#[cfg(feature = "service")]
 pub(crate) mod log;
 pub(crate) mod merge;
+#[cfg(feature = "service")]
 pub(crate) mod node;
 pub(crate) mod quorum;
 pub(crate) mod replay;
 pub(crate) mod shrink;
 pub(crate) mod sim;
+#[cfg(feature = "service")]
 pub(crate) mod up;

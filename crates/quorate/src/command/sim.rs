@@ -10,10 +10,13 @@ use quorate_sim::trace::{Format, TraceSink};
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 
 use crate::CommandResult;
-use crate::arguments::{OutputFlags, Over, SelfMessages, SimFlags, flag_of};
+#[cfg(feature = "service")]
+use crate::arguments::Over;
+use crate::arguments::{OutputFlags, SelfMessages, SimFlags, flag_of};
 use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 use crate::memory;
+#[cfg(feature = "service")]
 use crate::over_tcp;
 use crate::picture::{self, PictureFile};
 use crate::print;
@@ -86,9 +89,12 @@ impl RunFiles {
         let mut builder = picture::diagram_builder(scenario.processes);
         let mut writer =
             self.trace.as_mut().map(|(file, format)| format.writer(scenario.processes, file));
-        let run = |sink: Option<&mut dyn TraceSink>| match output.over {
-            None => quorate_lab::run(scenario, conditions, sink).map_err(explain),
-            Some(Over::Tcp) => over_tcp::run(scenario, output.stretch, conditions, sink, explain),
+        let run = |sink: Option<&mut dyn TraceSink>| {
+            #[cfg(feature = "service")]
+            if output.over == Some(Over::Tcp) {
+                return over_tcp::run(scenario, output.stretch, conditions, sink, explain);
+            }
+            quorate_lab::run(scenario, conditions, sink).map_err(explain)
         };
         let outcome = match (&mut writer, &self.diagram) {
             (None, None) => run(None),

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
+use quorate_lab::catalogue;
 use quorate_lab::exhaustive::CheckOutcome;
 use quorate_sim::monitor::Status;
 
@@ -114,7 +114,7 @@ fn title(flags: &CheckFlags) -> String {
 }
 
 fn family(algorithm: &str) -> Option<Layer> {
-    PROFILES.iter().find(|profile| profile.name == algorithm).map(|profile| profile.layer)
+    catalogue().get(algorithm).map(|entry| entry.facts().profile.layer)
 }
 
 fn times(count: u8) -> String {

@@ -4,16 +4,8 @@
 mod charts;
 mod text;
 
-use quorate_core::agreement::Agreement;
-use quorate_core::clock_sync::ClockSync;
-use quorate_core::detector::Detector;
-use quorate_core::election::Election;
-use quorate_core::multicast::Multicast;
-use quorate_core::mutex::Mutex;
 use quorate_core::{ProcessId, Span, Time};
 
-use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::random::{Random, Stream};
@@ -24,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
-use quorate_run::{promised_cost, run as run_once};
+use quorate_run::{detector_round, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "detectors",
@@ -190,31 +182,8 @@ fn with_unbounded_delays(cell: &Cell) -> Scenario {
 
 /// Duration of a round of the scenario's detector.
 fn round(scenario: &Scenario) -> Result<Span, CannotRun> {
-    struct Round(quorate_algorithms::Setup);
-    impl Visitor for Round {
-        type Answer = Option<Span>;
-        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Option<Span> {
-            None
-        }
-        fn multicast<A: Algorithm + Multicast + 'static>(self) -> Option<Span> {
-            None
-        }
-        fn election<A: Algorithm + Election + 'static>(self) -> Option<Span> {
-            None
-        }
-        fn agreement<A: Algorithm + Agreement + 'static>(self) -> Option<Span> {
-            None
-        }
-        fn clock<A: Algorithm + ClockSync + 'static>(self) -> Option<Span> {
-            None
-        }
-        fn detector<A: Algorithm + Detector + 'static>(self) -> Option<Span> {
-            Some(A::build(&self.0, ProcessId::new(0)).round())
-        }
-    }
-    let setup = promised_cost(scenario)?.1;
-    let round = catalogue::visit(&scenario.algorithm, Round(setup)).flatten();
-    round.ok_or_else(|| CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() })
+    detector_round(scenario)?
+        .ok_or_else(|| CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() })
 }
 
 impl Row {

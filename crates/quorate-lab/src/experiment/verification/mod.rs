@@ -3,8 +3,8 @@
 
 mod small_worlds;
 
-use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Profile;
+use quorate_run::catalogue;
 use quorate_sim::monitor::Status;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -64,7 +64,7 @@ struct StormResult {
 
 fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut cells = Vec::new();
-    for profile in PROFILES {
+    for profile in catalogue().profiles() {
         let worlds = match profile.specimen {
             None => of_sound(profile),
             Some(specimen) => of_specimen(profile, specimen.breaks),
@@ -241,7 +241,7 @@ fn searches(all: &[(&Cell, &CellResult)]) -> Block {
 
 /// Properties that the searches checked. Storms check all promised properties.
 fn properties(all: &[(&Cell, &CellResult)]) -> Block {
-    let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
+    let sound = catalogue().profiles().filter(|profile| profile.specimen.is_none());
     let rows = sound.map(|profile| {
         let mut held: Vec<&str> = Vec::new();
         for (cell, answer) in all {
@@ -380,8 +380,11 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
             cell.profile().name == profile.name && matches!(answer, CellResult::Search(_))
         })
     };
-    let only_storms: Vec<&str> =
-        PROFILES.iter().filter(|profile| !searched(profile)).map(|profile| profile.name).collect();
+    let only_storms: Vec<&str> = catalogue()
+        .profiles()
+        .filter(|profile| !searched(profile))
+        .map(|profile| profile.name)
+        .collect();
     let bounded =
         all.iter().any(|(_, answer)| matches!(answer, CellResult::Search(s) if s.bounded));
     let mut notes = vec![

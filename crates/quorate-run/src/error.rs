@@ -1,0 +1,92 @@
+//! Reasons why a scenario cannot be run, and suggestions for names that do not exist.
+
+use quorate_sim::RunError;
+
+use crate::catalogue::catalogue;
+
+/// Reason why a scenario could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotRun {
+    /// No algorithm has that name.
+    #[error("there is no algorithm `{name}`; {}", suggestion(name))]
+    UnknownAlgorithm {
+        /// Requested name of an algorithm.
+        name: String,
+    },
+    /// The algorithm does not work over that quorum system.
+    #[error("{algorithm} does not work over `{quorums}`; {known}")]
+    UnknownQuorums {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Name of the requested quorum system.
+        quorums: String,
+        /// Sentence that names the supported quorum systems.
+        known: String,
+    },
+    /// The algorithm has no messages of this kind.
+    #[error("{algorithm} has no messages of the kind `{kind}`")]
+    UnknownKind {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Kind of message that was expected.
+        kind: String,
+    },
+    /// An option is not supported, or the run is impossible for the reason given.
+    #[error("{0}")]
+    Option(String),
+    /// A run that was to be measured did not end as required.
+    #[error("{algorithm} with {processes} processes and seed {seed} cannot be measured: {problem}")]
+    Unmeasurable {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Number of processes in the run.
+        processes: usize,
+        /// Seed of the run.
+        seed: u64,
+        /// Description of the problem.
+        problem: String,
+    },
+    /// A key of the scenario does not fit the family of the algorithm.
+    #[error("{algorithm} is {} {family} algorithm: {problem}", article(family))]
+    OtherFamily {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Family of the algorithm.
+        family: &'static str,
+        /// Key of the scenario that does not fit.
+        key: &'static str,
+        /// Description of the mismatch.
+        problem: String,
+    },
+    /// The run was cancelled, because no caller waits for its result any more.
+    #[error("it was cancelled")]
+    Cancelled,
+    /// The run itself failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// The known name that is most similar to this one, if any is similar enough.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let close = |candidate: &&str| strsim::jaro_winkler(name, candidate) > 0.7;
+    known
+        .into_iter()
+        .filter(close)
+        .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
+}
+
+fn suggestion(name: &str) -> String {
+    match nearest(name, catalogue().profiles().map(|profile| profile.name)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`quorate list` names them all".to_owned(),
+    }
+}
+
+fn article(family: &str) -> &'static str {
+    if family.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+pub(crate) fn shortened(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}

@@ -1,0 +1,54 @@
+//! Facts about an algorithm that are known before it runs, collected from its type into one value.
+
+use quorate_algorithms::{Algorithm, Setup, Shape};
+use quorate_core::agreement::AgreementKind;
+use quorate_core::{Cost, Kind, Message, Profile};
+
+/// What an algorithm declares about itself. Each field is the item of [`Algorithm`] with the same name.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each field is described at the item of `Algorithm` with its name")]
+pub struct Facts {
+    pub profile: Profile,
+    pub kinds: &'static [Kind],
+    pub quorums: &'static [&'static str],
+    pub token: Option<&'static str>,
+    pub along_a_tree: bool,
+    pub shape: Shape,
+    pub hands_over: bool,
+    pub asks_servers: bool,
+    pub averages_clocks: bool,
+    pub knows_identifiers: bool,
+    pub delays_by_rank: bool,
+    pub groups: bool,
+    pub in_rounds: bool,
+    pub signs: bool,
+    pub agreement_kind: AgreementKind,
+    pub tolerates: fn(usize) -> Option<usize>,
+    pub cost: fn(&Setup) -> Cost,
+}
+
+impl Facts {
+    /// Collects the facts about an algorithm.
+    pub const fn of<A: Algorithm>() -> Self {
+        Self {
+            profile: A::PROFILE,
+            kinds: A::Message::KINDS,
+            quorums: A::QUORUMS,
+            token: A::TOKEN,
+            along_a_tree: A::ALONG_A_TREE,
+            shape: A::SHAPE,
+            hands_over: A::HANDS_OVER,
+            asks_servers: A::ASKS_SERVERS,
+            averages_clocks: A::AVERAGES_CLOCKS,
+            knows_identifiers: A::KNOWS_IDENTIFIERS,
+            delays_by_rank: A::DELAYS_BY_RANK,
+            groups: A::GROUPS,
+            in_rounds: A::IN_ROUNDS,
+            signs: A::SIGNS,
+            agreement_kind: A::AGREEMENT_KIND,
+            tolerates: A::tolerates,
+            cost: A::cost,
+        }
+    }
+}
