@@ -3,7 +3,7 @@
 use std::env;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Environment variables that make test libraries rewrite their expected outputs or pass regardless. Each task sets
@@ -63,6 +63,11 @@ impl fmt::Display for Cargo<'_> {
         }
         write!(f, "cargo {}", self.arguments)
     }
+}
+
+/// The target directory that cargo uses for this workspace.
+pub(crate) fn target_directory(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
 }
 
 fn cannot_start(program: &str, error: &io::Error) -> io::Error {

@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::cargo::target_directory;
 use crate::programs::{self, is_installed, succeeds};
 
 /// Runs the compatibility tests if the required programs are installed. Returns whether the step passed.
@@ -24,6 +25,6 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut tests = Command::new(cargo);
     tests.current_dir(root.join("compat")).args(["test", "--locked"]);
-    tests.env("QUORATE_BIN", binary).env("CARGO_TARGET_DIR", root.join("target/compat"));
+    tests.env("QUORATE_BIN", binary).env("CARGO_TARGET_DIR", target_directory(root).join("compat"));
     succeeds(&mut tests)
 }

@@ -14,9 +14,11 @@ mod fix;
 mod manifest;
 mod mutants;
 mod no_std;
+mod own_mutex;
 mod performance;
 mod programs;
 mod tidy;
+mod timings;
 mod torture;
 mod tree;
 mod verify;
@@ -39,6 +41,7 @@ Usage: cargo xtask COMMAND
   mutants [RULE...]   break each rule of the lock algorithm and see whether its tests notice (--nodes for the rules of relays,
                       --properties for the definitions of properties, --storms N, --timeout SECONDS)
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
+  timings [--tests]   build from nothing and print where the time goes: the program, or all tests
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.
@@ -70,6 +73,11 @@ fn main() -> ExitCode {
             Ok(code) => ExitCode::from(code),
             Err(error) => exit_with_error(&error.to_string()),
         },
+        ["timings"] => exit_code(timings::run(&root(), timings::Build::Release)),
+        ["timings", "--tests"] => exit_code(timings::run(&root(), timings::Build::Tests)),
+        ["timings", other, ..] => {
+            exit_with_error(&format!("`timings` does not know `{other}`\n\n{USAGE}"))
+        }
         ["test"] => exit_code(verify::run(&root(), &verify::tests())),
         ["fix"] => exit_code(fix::run(&root(), fix::Snapshots::Keep)),
         ["fix", "--snapshots"] => exit_code(fix::run(&root(), fix::Snapshots::Rewrite)),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, target_directory};
 
 /// Whether a program is installed.
 pub(crate) fn is_installed(program: &str) -> bool {
@@ -30,5 +30,5 @@ pub(crate) fn quorate(root: &Path) -> io::Result<Option<PathBuf>> {
     let build = Cargo { environment: &[], arguments: "test --workspace --locked --no-run" };
     eprintln!("    {build}");
     let binary = format!("quorate{}", env::consts::EXE_SUFFIX);
-    Ok(build.succeeds(root)?.then(|| root.join("target/debug").join(binary)))
+    Ok(build.succeeds(root)?.then(|| target_directory(root).join("debug").join(binary)))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{compat, console, no_std, tidy, tree};
+use crate::{compat, console, no_std, own_mutex, tidy, tree};
 
 /// One check, selected by its name.
 pub(crate) struct Step {
@@ -22,9 +22,10 @@ enum StepAction {
     NoStd,
     Console,
     Compat,
+    OwnMutex,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "fmt",
         description: "the code is formatted",
@@ -80,6 +81,12 @@ const STEPS: [Step; 11] = [
         description: "etcd's clients do with quorate what they do with etcd, but for what is listed",
         action: StepAction::Compat,
         hint: Some("`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md"),
+    },
+    Step {
+        name: "own-mutex",
+        description: "a crate outside the workspace adds an algorithm to the catalogue",
+        action: StepAction::OwnMutex,
+        hint: None,
     },
     Step {
         name: "doc",
@@ -170,6 +177,7 @@ impl StepAction {
             StepAction::NoStd => "core and algorithms without an operating system".to_owned(),
             StepAction::Console => "the page of the lab".to_owned(),
             StepAction::Compat => "clients of etcd".to_owned(),
+            StepAction::OwnMutex => "examples/own_mutex".to_owned(),
         }
     }
 
@@ -180,6 +188,7 @@ impl StepAction {
             StepAction::NoStd => check_no_std(root),
             StepAction::Console => console::check(root),
             StepAction::Compat => compat::check(root),
+            StepAction::OwnMutex => own_mutex::check(root),
         }
     }
 }

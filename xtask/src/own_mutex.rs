@@ -1,0 +1,18 @@
+//! `cargo xtask verify own-mutex`: tests the example of an algorithm from outside, which is a workspace of its own.
+
+use std::env;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::cargo::target_directory;
+use crate::programs::succeeds;
+
+/// Runs the tests of the example. Returns whether they passed.
+pub(crate) fn check(root: &Path) -> io::Result<bool> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut tests = Command::new(cargo);
+    tests.current_dir(root.join("examples/own_mutex")).args(["test", "--locked"]);
+    tests.env("CARGO_TARGET_DIR", target_directory(root).join("own-mutex"));
+    succeeds(&mut tests)
+}
