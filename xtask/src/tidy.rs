@@ -1,5 +1,6 @@
 //! Project rules that no compiler checks, as pure functions over the text files of the tree.
 
+mod algorithm_files;
 mod arrows;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,7 @@ impl fmt::Display for Problem {
 /// All violations, sorted by location.
 pub(crate) fn problems(files: &[TextFile]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = files.iter().flat_map(problems_of).collect();
+    problems.extend(algorithm_files::problems(files));
     problems.sort();
     problems
 }

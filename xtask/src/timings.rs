@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::cargo::{Cargo, target_directory};
 
-/// What is built: the program as the README builds it, or everything that the tests need.
+/// The build that is timed: the program as the README builds it, or everything that the tests need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     Release,

@@ -1,4 +1,4 @@
-//! What an algorithm declares about itself, apart from its behaviour: profile, options and cost.
+//! Declarations of an algorithm about itself, apart from its behaviour: profile, options and cost.
 
 use quorate_core::agreement::AgreementKind;
 use quorate_core::mutex::Mutex;

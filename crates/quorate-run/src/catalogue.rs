@@ -99,7 +99,7 @@ impl Entry {
         }
     }
 
-    /// What the algorithm declares about itself.
+    /// Declarations of the algorithm about itself.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -146,7 +146,7 @@ pub(crate) fn mutex<A: Algorithm + Mutex + 'static>(
     explore_algorithm::<A, _>(config, on_progress, users, "no process ever enters")
 }
 
-/// Explores an election.
+/// Explores an election among all processes.
 pub(crate) fn election<A: Algorithm + Election + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
@@ -160,7 +160,7 @@ pub(crate) fn election<A: Algorithm + Election + 'static>(
     explore_algorithm::<A, _>(config, on_progress, users, "no process is ever elected")
 }
 
-/// Explores an agreement.
+/// Explores an agreement on the proposals of a scenario.
 pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
@@ -177,7 +177,7 @@ pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     explore_algorithm::<A, _>(config, on_progress, users, "no process ever decides")
 }
 
-/// Explores a multicast.
+/// Explores a multicast within a group.
 pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,

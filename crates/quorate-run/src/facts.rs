@@ -4,7 +4,7 @@ use quorate_algorithms::{Algorithm, Setup, Shape};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::{Cost, Kind, Message, Profile};
 
-/// What an algorithm declares about itself. Each field is the item of [`Algorithm`] with the same name.
+/// Declarations of an algorithm about itself. Each field is the item of [`Algorithm`] with the same name.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each field is described at the item of `Algorithm` with its name")]

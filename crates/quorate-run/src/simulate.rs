@@ -129,7 +129,7 @@ pub(crate) fn piggybacking_mutex<A: Piggybacking + Mutex + 'static>(
     Ok(run_mutex(scenario, &info, conditions, factory, trace)?)
 }
 
-/// Simulates an election.
+/// Simulates an election among all processes.
 pub(crate) fn election<A: Algorithm + Election + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
@@ -157,7 +157,7 @@ pub(crate) fn election<A: Algorithm + Election + 'static>(
     }?)
 }
 
-/// Simulates an agreement.
+/// Simulates an agreement on the proposals of a scenario.
 pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
@@ -186,7 +186,7 @@ pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     }?)
 }
 
-/// Simulates a multicast.
+/// Simulates a multicast within a group.
 pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
@@ -208,7 +208,7 @@ pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
     }?)
 }
 
-/// Simulates clock synchronisation.
+/// Simulates the synchronisation of drifting clocks.
 pub(crate) fn clock<A: Algorithm + ClockSync + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
