@@ -49,7 +49,7 @@ fn random_scenarios_hold() {
 
 #[test]
 fn experiments_compare_it_with_the_others() {
-    let table = succeeds("experiment", &["experiment", "mutex-cost", "--up-to", "4", "--quick"]);
+    let table = succeeds("experiment", &["experiment", "mutex-cost", "--up-to", "4"]);
     assert!(table.contains("own-mutex"), "{table}");
 }
 
