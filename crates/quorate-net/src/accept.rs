@@ -14,9 +14,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::event::Event;
 use crate::handshake::{HandshakeError, respond};
-use crate::mesh::Shared;
 use crate::network::{Connection, Listener};
 use crate::serve::serve;
+use crate::shared::Shared;
 
 /// Pause after a failed accept, for example when no file descriptors are left.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(50);

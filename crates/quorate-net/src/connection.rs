@@ -13,8 +13,8 @@ use crate::event::{DisconnectReason, Event};
 use crate::frame::{self, Body};
 use crate::limits::Limits;
 use crate::link::{Link, SlotClaim, State};
-use crate::mesh::Phase;
 use crate::network::Stream;
+use crate::shared::Phase;
 
 /// Size at which a write buffer is flushed. The last message may exceed it.
 const WRITE_CHUNK: usize = 256 << 10;

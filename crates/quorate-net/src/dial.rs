@@ -9,8 +9,8 @@ use crate::backoff::Backoff;
 use crate::event::Event;
 use crate::handshake::{HandshakeError, dial};
 use crate::link::Link;
-use crate::mesh::Shared;
 use crate::serve::serve;
+use crate::shared::Shared;
 
 /// Dials a peer until the mesh stops or the peer is removed.
 pub(crate) async fn keep_dialling(

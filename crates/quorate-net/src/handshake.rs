@@ -14,9 +14,9 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::config::Security;
 use crate::hello::{self, Hello, HelloError, HelloReply, PREFIX, Welcome};
 use crate::link::{Link, SlotClaim};
-use crate::mesh::{Phase, Shared};
 use crate::network::{Connection, Stream};
 use crate::refusal::{Refusal, RefusalReason};
+use crate::shared::{Phase, Shared};
 use crate::terms;
 use crate::tls;
 

@@ -25,6 +25,7 @@ mod mesh;
 mod network;
 mod refusal;
 mod serve;
+mod shared;
 mod terms;
 mod tls;
 mod versions;

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use quorate_core::ProcessId;
@@ -27,6 +27,7 @@ use crate::hello::Incarnation;
 use crate::link::{Link, QueueError};
 use crate::network::{Listener, Network};
 use crate::refusal::RefusalReason;
+use crate::shared::{Phase, Shared};
 
 /// Handle of a running mesh. Clones refer to the same mesh. When the last handle is dropped, all connections end
 /// immediately; [`Mesh::stop`] flushes them first.
@@ -42,30 +43,6 @@ struct Handle {
     /// Sender for new tasks; `None` once the mesh has stopped, so that the stream of events ends.
     events: Mutex<Option<mpsc::Sender<Event>>>,
     address: SocketAddr,
-}
-
-/// State shared by all tasks of a mesh.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    pub(crate) network: Arc<dyn Network>,
-    pub(crate) phase: watch::Receiver<Phase>,
-    pub(crate) refused: AtomicU64,
-    links: RwLock<Links>,
-}
-
-#[derive(Default)]
-struct Links {
-    current: BTreeMap<ProcessId, Arc<Link>>,
-    /// Delivery states of removed peers. A peer that is added again in the same incarnation continues from there.
-    former: BTreeMap<ProcessId, DeliveryState>,
-}
-
-/// Phase in the life of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Running,
-    /// No new messages are accepted; queued messages are sent.
-    Flushing,
 }
 
 /// Reason why a message was not accepted.
@@ -129,9 +106,7 @@ impl Mesh {
         let (events, receiver) = mpsc::channel(config.limits.events);
         let (sender, phase) = watch::channel(Phase::Running);
         let peers = config.peers.clone();
-        let (network, refused) = (Arc::new(network), AtomicU64::new(0));
-        let links = RwLock::default();
-        let shared = Arc::new(Shared { config, network, phase, refused, links });
+        let shared = Arc::new(Shared::new(config, Arc::new(network), phase));
         let mut tasks = JoinSet::new();
         tasks.spawn(accept_all(Arc::clone(&shared), listener, events.clone()));
         let (tasks, events) = (Mutex::new(tasks), Mutex::new(Some(events)));
@@ -174,7 +149,7 @@ impl Mesh {
         let shared = &self.handle.shared;
         let Some(events) = self.events().clone() else { return };
         peers.remove(&shared.config.me);
-        let mut links = shared.links.write().unwrap_or_else(PoisonError::into_inner);
+        let mut links = shared.links_mut();
         let gone: Vec<_> =
             links.current.extract_if(.., |peer, _| !peers.contains_key(peer)).collect();
         links.former.extend(gone.into_iter().map(|(peer, link)| (peer, link.remove())));
@@ -231,27 +206,6 @@ impl Mesh {
 
     fn tasks(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
         self.handle.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shared {
-    pub(crate) fn link(&self, peer: ProcessId) -> Option<Arc<Link>> {
-        self.links.read().unwrap_or_else(PoisonError::into_inner).current.get(&peer).cloned()
-    }
-
-    fn all_links(&self) -> Vec<Arc<Link>> {
-        self.links
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .current
-            .values()
-            .cloned()
-            .collect()
-    }
-
-    /// Waits until the mesh is no longer running.
-    pub(crate) async fn stopping(&self) {
-        let _ = self.phase.clone().wait_for(|&phase| phase != Phase::Running).await;
     }
 }
 

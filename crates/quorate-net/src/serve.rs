@@ -7,7 +7,7 @@ use crate::connection::{ConnectionContext, run};
 use crate::event::{DisconnectReason, Event};
 use crate::handshake::Established;
 use crate::link::Link;
-use crate::mesh::Shared;
+use crate::shared::Shared;
 
 /// Notifies the owner that a peer is up, runs the connection, and notifies the owner that the peer is down.
 pub(crate) async fn serve(shared: &Shared, established: Established, events: &mpsc::Sender<Event>) {
