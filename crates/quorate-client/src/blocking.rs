@@ -7,7 +7,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::backend::{Backend, BackendKind};
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::session::SessionOptions;
+use crate::session_options::SessionOptions;
 
 /// A session with blocking calls.
 #[derive(Debug)]

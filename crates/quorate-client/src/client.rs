@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_protocol::{
-    Call, CallResponse, HolderChange, Name, NodeStatus, RequestInfo, SessionKey, TokenStatus,
+    Call, CallResponse, HolderChange, Name, NodeStatus, RequestInfo, TokenStatus,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,7 +13,7 @@ use crate::connection;
 use crate::credentials::{Credentials, Dialler};
 use crate::direct::Cluster;
 use crate::error::Error;
-use crate::session::{Session, SessionOptions, SessionState};
+use crate::job::Job;
 use crate::spans::Spans;
 
 /// A client of a cluster. Clones share one connection. Each direct session has its own connections.
@@ -39,21 +39,6 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").field("system", &self.kind).finish_non_exhaustive()
     }
-}
-
-/// A job of a client for its backend. Every backend takes calls and returns responses in the types of quorate's protocol.
-/// Sessions and guards therefore do not depend on the backend.
-pub(crate) enum Job {
-    Call {
-        call: Call,
-        timeout: Option<Duration>,
-        reply: oneshot::Sender<Result<CallResponse, Error>>,
-    },
-    /// Delivers events of this session to this state.
-    Subscribe(SessionKey, Arc<SessionState>),
-    Unsubscribe(SessionKey),
-    /// Delivers changes of names with this prefix to this channel.
-    Watch(String, mpsc::UnboundedSender<HolderChange>),
 }
 
 /// Timeout of calls for which the caller chooses none.
@@ -140,11 +125,6 @@ impl Client {
             Ok(answer) => answer,
             Err(_) => Err(Error::Closed),
         }
-    }
-
-    /// Opens a session, which keeps itself alive until it is dropped.
-    pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
-        Session::open(self.clone(), options).await
     }
 
     /// Lists at most `most` requests for names that begin with `prefix`: for each name the holder first, then the queue in

@@ -13,12 +13,12 @@ use quorate_protocol::{
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::Job;
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
-use crate::guard::Loss;
-use crate::session::SessionState;
+use crate::job::Job;
+use crate::lock_status::Loss;
+use crate::session_state::SessionState;
 use crate::staggered::first_that_answers;
 
 struct Pending {

@@ -9,31 +9,21 @@ use tokio::sync::{oneshot, watch};
 use crate::clock::Moment;
 use crate::direct::{Command, DirectSession, Granted};
 use crate::error::Error;
-use crate::session::{Inner, LockStatus, Route};
+use crate::lock_status::{LockStatus, Loss};
+use crate::open_session::{OpenSession, Route};
 use crate::shares::Joined;
 
 /// A request for a lock, not yet sent.
 #[derive(Debug)]
 pub struct LockRequest {
-    session: Arc<Inner>,
+    session: Arc<OpenSession>,
     name: Name,
     wait: Option<Duration>,
     why: String,
 }
 
-/// Why a lock was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// The session had no contact to a quorum for too long.
-    NoQuorum,
-    /// The lock was revoked by force.
-    Expelled,
-    /// The session expired or was closed.
-    SessionOver,
-}
-
 impl LockRequest {
-    pub(crate) fn new(session: Arc<Inner>, name: Name) -> Self {
+    pub(crate) fn new(session: Arc<OpenSession>, name: Name) -> Self {
         Self { session, name, wait: None, why: String::new() }
     }
 
@@ -144,7 +134,7 @@ impl LockRequest {
 
 /// Waits for a lock that another guard of the session requests; `None` if that request fails.
 async fn shared(
-    session: &Inner,
+    session: &OpenSession,
     name: &Name,
     (request, mut status): (u64, watch::Receiver<LockStatus>),
     wait: Option<Duration>,
@@ -200,7 +190,7 @@ async fn direct(
 
 /// Requests a lock from a node, which enforces the timeout.
 async fn relayed(
-    inner: &Inner,
+    inner: &OpenSession,
     session: SessionKey,
     request: u64,
     name: Name,
@@ -222,7 +212,7 @@ async fn relayed(
 /// A held lock. Dropping the guard releases the lock.
 #[derive(Debug)]
 pub struct Guard {
-    session: Arc<Inner>,
+    session: Arc<OpenSession>,
     request: u64,
     name: Name,
     token: u64,

@@ -38,7 +38,12 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod guard;
+mod job;
+mod lock_status;
+mod open_session;
 mod session;
+mod session_options;
+mod session_state;
 mod shares;
 mod spans;
 mod staggered;
@@ -48,12 +53,14 @@ pub use client::{Client, Listing};
 pub use clock::Moment;
 pub use credentials::Credentials;
 pub use error::Error;
-pub use guard::{Guard, LockRequest, Loss};
+pub use guard::{Guard, LockRequest};
+pub use lock_status::Loss;
 pub use quorate_protocol::{
     BadName, Failure, HolderChange, Kind, MemberStatus, Name, NodeStatus, RequestInfo,
     RequestState, TokenStatus, escaped,
 };
-pub use session::{Session, SessionOptions};
+pub use session::Session;
+pub use session_options::SessionOptions;
 
 /// Default endpoint of a cluster.
 pub const DEFAULT_ENDPOINT: &str = "127.0.0.1:7480";

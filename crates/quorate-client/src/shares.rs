@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quorate_protocol::Name;
 use tokio::sync::watch;
 
-use crate::session::LockStatus;
+use crate::lock_status::LockStatus;
 
 /// The locks that a session requests or holds, by name.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ mod tests {
         assert!(shares.leave(&name, 1));
         // A lost lock is requested again. Releasing the lost request does not affect the new one.
         assert!(matches!(shares.join(&name, 3, &status), Joined::First));
-        sender.send_modify(|status| status.lost = Some(crate::guard::Loss::NoQuorum));
+        sender.send_modify(|status| status.lost = Some(crate::lock_status::Loss::NoQuorum));
         let (_sender, status) = watch::channel(LockStatus::default());
         assert!(matches!(shares.join(&name, 4, &status), Joined::First));
         assert!(shares.leave(&name, 3), "the lost one was alone");

@@ -17,11 +17,8 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::{ProcessId, Span, Time};
 use quorate_protocol::{Failure, Name};
 
-use super::session_lock::{SessionLock, request_of};
-use crate::guard::Loss;
-
-/// Number of one call for a lock, and of the guard that results from it. Assigned by the session.
-pub(crate) type Ticket = u64;
+use super::session_lock::{SessionLock, Ticket, request_of};
+use crate::lock_status::Loss;
 
 /// Time after which a request without enough answers is sent to more voters.
 const WIDEN_AFTER: Span = Span::from_millis(100);

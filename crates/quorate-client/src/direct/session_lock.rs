@@ -6,7 +6,8 @@ use quorate_algorithms::mutex::leased_quorum::{Electorate, RequestId, ToCandidat
 use quorate_core::{ProcessId, ProcessSet, Time};
 use quorate_protocol::{Failure, Name};
 
-use super::driver::Ticket;
+/// Number of one call for a lock, and of the guard that results from it. Assigned by the session.
+pub(crate) type Ticket = u64;
 
 /// A session's view of one lock: one request at the voters, shared by any number of guards.
 #[derive(Debug)]

@@ -16,10 +16,11 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::addresses::Addresses;
 use super::attach::{SessionIdentity, put};
-use super::driver::{Driver, Notice, Outbox, Ticket};
+use super::driver::{Driver, Notice, Outbox};
 use super::link::{Link, LinkEvent, LinkEventKind, Unwritten};
+use super::session_lock::Ticket;
 use crate::clock::{self, Moment};
-use crate::session::SessionState;
+use crate::session_state::SessionState;
 
 /// Maximum number of commands handled before the links are flushed.
 const BATCH: usize = 256;

@@ -10,8 +10,9 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
 use quorate_protocol::{Failure, Name};
 
-use super::driver::{Driver, Notice, Parameters, Ticket};
-use crate::guard::Loss;
+use super::driver::{Driver, Notice, Parameters};
+use super::session_lock::Ticket;
+use crate::lock_status::Loss;
 
 const TTL: Span = Span::from_millis(3_000);
 

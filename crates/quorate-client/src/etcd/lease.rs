@@ -11,10 +11,9 @@ use quorate_protocol::{Failure, SessionKey, Validity};
 use tonic::Status;
 
 use super::members::Members;
-use super::request::HeldKey;
 use crate::clock::Moment;
 use crate::error::Error;
-use crate::session::SessionState;
+use crate::session_state::SessionState;
 
 /// Divisor of the safety margin: 1/`DRIFT` of a lease's time is not relied on, since the clocks of client and server may
 /// drift apart by that much.
@@ -28,6 +27,15 @@ pub(super) struct Lease {
     validity: Mutex<Option<Validity>>,
     /// Keys of the session by name. Two requests of the session for one name share a key.
     holds: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<HeldKey>>>>,
+}
+
+/// The key of a session for one name, shared by all its requests for that name.
+#[derive(Default)]
+pub(super) struct HeldKey {
+    /// Revision at which the key was created: greater than that of all earlier holders.
+    pub(super) created: i64,
+    /// Number of requests that hold the key.
+    pub(super) times: u32,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use quorate_protocol::{Call, CallResponse, Failure, Kind, SessionKey};
 use tokio::sync::mpsc;
 
-use crate::client::Job;
 use crate::error::Error;
+use crate::job::Job;
 use lease::Lease;
 pub(crate) use members::Members;
 use request::{Reply, Request, RequestCommand};

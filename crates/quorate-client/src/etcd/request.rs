@@ -11,12 +11,12 @@ use quorate_etcd::mvccpb::KeyValue;
 use quorate_protocol::{CallResponse, Failure, Name};
 use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
-use super::lease::Lease;
+use super::lease::{HeldKey, Lease};
 use super::members::Members;
 use super::{keys, store};
 use crate::clock::Moment;
 use crate::error::Error;
-use crate::guard::Loss;
+use crate::lock_status::Loss;
 
 /// Channel for the answer to a call.
 pub(super) type Reply = oneshot::Sender<Result<CallResponse, Error>>;
@@ -30,14 +30,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) enum RequestCommand {
     Release(Reply),
     Proclaim(String, Reply),
-}
-
-/// The key of a session for one name, shared by all its requests for that name.
-#[derive(Default)]
-pub(super) struct HeldKey {
-    /// Revision at which the key was created: greater than that of all earlier holders.
-    created: i64,
-    times: u32,
 }
 
 /// A request and its context.
