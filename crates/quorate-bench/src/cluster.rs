@@ -10,9 +10,10 @@ use quorate_core::ProcessId;
 use quorate_net::certs;
 use tempfile::TempDir;
 
+use crate::error::BenchError;
 use crate::loopback::free_ports;
 use crate::processes::Processes;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 
 /// Command that starts a node. The path of the node's configuration file is appended.
 #[derive(Clone, Debug)]

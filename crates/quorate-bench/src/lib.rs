@@ -10,6 +10,7 @@
 mod cluster;
 pub mod comparison;
 pub mod engines;
+mod error;
 mod format;
 mod loopback;
 mod measure;
@@ -24,10 +25,11 @@ mod text_table;
 pub mod work;
 
 pub use cluster::{Launch, QuorateCluster, Wire};
+pub use error::BenchError;
 pub use measure::{Latency, Measurement};
 pub use page::page;
 pub use processes::{Processes, raise_open_file_limit};
 pub use raw::{RoundTrip, round_trip};
-pub use service::{BenchError, LockClient, Service};
+pub use service::{LockClient, Service};
 pub use storage::Storage;
 pub use task::{BenchConfig, Task, perform};

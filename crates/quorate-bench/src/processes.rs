@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
-use crate::service::BenchError;
+use crate::error::BenchError;
 
 /// Processes that are killed when this is dropped.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 
+use crate::error::BenchError;
 use crate::measure::Latency;
-use crate::service::BenchError;
 
 /// Size of a message in bytes.
 const BYTES: usize = 64;

@@ -3,19 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use crate::error::BenchError;
 use crate::processes::Processes;
-
-/// Error message of a benchmark.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BenchError(pub String);
-
-impl BenchError {
-    /// Converts an error to its message.
-    pub fn new(what: impl ToString) -> Self {
-        Self(what.to_string())
-    }
-}
 
 /// A running lock service.
 pub trait Service: Send + Sync {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tempfile::TempDir;
 
-use crate::service::BenchError;
+use crate::error::BenchError;
 
 /// In-memory file system of Linux.
 const MEMORY: &str = "/dev/shm";

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::error::BenchError;
 use crate::measure::Measurement;
-use crate::service::{BenchError, Service};
+use crate::service::Service;
 use crate::work;
 
 /// One kind of work to measure.

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
+use crate::error::BenchError;
 use crate::measure::{Latency, Measurement};
 use crate::processes::own_processor;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 
 /// Session lifetime of clients that are not killed.
 const TTL: Duration = Duration::from_secs(10);

@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cluster::{Launch, QuorateCluster, Wire};
+use crate::error::BenchError;
 use crate::measure::Measurement;
 use crate::peers::{self, Absent, Peer, PeerResult};
 use crate::raw::RoundTrip;
-use crate::service::BenchError;
 use crate::storage::Storage;
 use crate::task::{BenchConfig, Task, perform};
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Figure, ServiceComparison};
 use crate::cluster::Wire;
+use crate::error::BenchError;
 use crate::measure::Measurement;
 use crate::peers::Absent;
-use crate::service::BenchError;
 use crate::task::Task;
 
 impl Wire {

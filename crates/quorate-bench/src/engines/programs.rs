@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::{Engine, EngineWorkload};
+use crate::error::BenchError;
 use crate::peers::{Absent, program};
-use crate::service::BenchError;
 
 /// Maximum time to build a program.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(300);

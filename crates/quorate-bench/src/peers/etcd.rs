@@ -16,9 +16,10 @@ use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
 
 use super::{Absent, NODES, program, ready, version_line};
+use crate::error::BenchError;
 use crate::loopback;
 use crate::processes::Processes;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 use crate::storage::Storage;
 
 pub(super) struct Etcd {

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::error::BenchError;
 use crate::loopback;
 use crate::measure::Measurement;
 use crate::processes::Processes;
-use crate::service::{BenchError, Service};
+use crate::service::Service;
 use crate::storage::Storage;
 use crate::task::{BenchConfig, Task, perform};
 use crate::work;

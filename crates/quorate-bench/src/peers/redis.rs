@@ -14,9 +14,10 @@ use tokio::task::JoinHandle;
 
 use super::resp::{RespConnection, RespReply};
 use super::{Absent, program, ready, version_line};
+use crate::error::BenchError;
 use crate::loopback;
 use crate::processes::Processes;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 use crate::storage::Storage;
 
 /// Deletes a lock if its value is still ours.

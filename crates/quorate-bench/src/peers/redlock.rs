@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use super::Absent;
 use super::redis::{LockRenewer, RELEASE_SCRIPT, RedisInstances, random_value, retry_delay};
 use super::resp::{RespConnection, RespReply};
+use crate::error::BenchError;
 use crate::processes::Processes;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 use crate::storage::Storage;
 
 const INSTANCES: usize = 5;

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
+use crate::error::BenchError;
 use crate::loopback;
-use crate::service::BenchError;
 
 /// Maximum length of a string in a reply.
 const TEXT_MOST: i64 = 1 << 20;

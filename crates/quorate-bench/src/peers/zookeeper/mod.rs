@@ -15,9 +15,10 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Absent, NODES, program, ready};
+use crate::error::BenchError;
 use crate::loopback;
 use crate::processes::Processes;
-use crate::service::{BenchError, LockClient, Service};
+use crate::service::{LockClient, Service};
 use crate::storage::Storage;
 use wire::{CreateMode, NO_NODE, NODE_EXISTS, RequestError, ZookeeperSession};
 

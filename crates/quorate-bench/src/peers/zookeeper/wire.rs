@@ -13,8 +13,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use crate::error::BenchError;
 use crate::loopback;
-use crate::service::BenchError;
 
 /// Maximum length of a frame. A list of thousands of names is far shorter.
 const FRAME_MOST: usize = 16 << 20;
