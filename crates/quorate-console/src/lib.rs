@@ -11,6 +11,7 @@ mod api;
 mod api_error;
 mod assets;
 mod jobs;
+mod lab_state;
 mod language;
 mod lessons;
 mod prefix;

@@ -9,6 +9,7 @@ use quorate_web::HostGuard;
 
 use crate::assets::Backends;
 use crate::jobs::Jobs;
+use crate::lab_state::LabState;
 use crate::runs::{RunBounds, Runner, Runs};
 use crate::{api, assets};
 
@@ -59,13 +60,6 @@ fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
     let runs = Runs::new(settings.bounds, settings.runner);
     let lab = Arc::new(LabState { runs, jobs: Jobs::default() });
     files.nest("/api", api::router(lab))
-}
-
-/// State shared by all requests.
-#[derive(Debug)]
-pub(crate) struct LabState {
-    pub(crate) runs: Runs,
-    pub(crate) jobs: Jobs,
 }
 
 impl LabServer {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
+use crate::lab_state::LabState;
 use crate::language::Language;
-use crate::server::LabState;
 
 /// Bounds of a drawing. A wider or fuller one would take long to draw and would be unreadable.
 const WIDTH_MOST: u32 = 4_000;

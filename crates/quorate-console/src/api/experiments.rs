@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::api_error::ApiError;
 use crate::jobs::Job;
-use crate::server::LabState;
+use crate::lab_state::LabState;
 
 /// Interval between progress events.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);

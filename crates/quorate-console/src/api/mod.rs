@@ -18,19 +18,15 @@ use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use serde_json::Value;
 
 use crate::api_error::ApiError;
-use crate::server::LabState;
+use crate::lab_state::LabState;
 
 /// Maximum size of a request body. A scenario has at most a mebibyte in TOML; JSON may take more.
 const BODY_MOST: usize = 2 << 20;
 
 /// Maximum size of an uploaded trace.
 const TRACE_MOST: usize = 32 << 20;
-
-/// Largest integer that JavaScript represents exactly, together with all smaller ones.
-const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 pub(crate) fn router(lab: Arc<LabState>) -> Router {
     Router::new()
@@ -74,19 +70,5 @@ impl From<JsonRejection> for ApiError {
 impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
         Self::bad_request(rejection.body_text())
-    }
-}
-
-/// Replaces integers that JavaScript would round by strings.
-fn stringify_large_integers(value: &mut Value) {
-    match value {
-        Value::Number(number)
-            if number.as_u64().is_some_and(|number| number > MAX_SAFE_INTEGER) =>
-        {
-            *value = Value::String(number.to_string());
-        }
-        Value::Array(values) => values.iter_mut().for_each(stringify_large_integers),
-        Value::Object(fields) => fields.values_mut().for_each(stringify_large_integers),
-        _ => {}
     }
 }

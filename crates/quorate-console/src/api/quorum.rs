@@ -14,8 +14,8 @@ use quorate_sim::notation::SetText;
 use serde::{Deserialize, Serialize};
 
 use crate::api_error::ApiError;
+use crate::lab_state::LabState;
 use crate::language::Language;
-use crate::server::LabState;
 
 /// Maximum number of processes; more could not be clicked individually.
 const PROCESSES_MOST: usize = 256;

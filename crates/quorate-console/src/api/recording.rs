@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
+use crate::lab_state::LabState;
 use crate::recording::{RecordedStep, Recording};
 use crate::runs::RecordedRun;
-use crate::server::LabState;
 
 /// [`Recording`] in the form that the page expects.
 #[derive(Serialize)]

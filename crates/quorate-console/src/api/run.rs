@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::recording::RecordingJson;
 use super::scenario::{self, ScenarioRequest};
 use crate::api_error::ApiError;
-use crate::server::LabState;
+use crate::lab_state::LabState;
 
 /// Maximum number of selectable times.
 const MOMENTS_MOST: usize = 10_000;

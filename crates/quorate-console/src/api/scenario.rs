@@ -6,11 +6,13 @@ use quorate_sim::Scenario;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::stringify_large_integers;
 use crate::api_error::ApiError;
 
 /// Keys whose numbers may exceed what JavaScript represents exactly. The page sends such numbers as strings.
 const LARGE_NUMBER_KEYS: [&str; 4] = ["seed", "ids", "clocks", "values"];
+
+/// Largest integer that JavaScript represents exactly, together with all smaller ones.
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// Scenario in one of two forms.
 #[derive(Debug, Deserialize)]
@@ -78,4 +80,18 @@ pub(super) async fn validate(
 ) -> Result<Json<Value>, ApiError> {
     let scenario = request?.0.into_scenario()?;
     Ok(Json(json!({ "scenario": to_json(&scenario)?, "toml": to_toml(&scenario)? })))
+}
+
+/// Replaces integers that JavaScript would round by strings.
+fn stringify_large_integers(value: &mut Value) {
+    match value {
+        Value::Number(number)
+            if number.as_u64().is_some_and(|number| number > MAX_SAFE_INTEGER) =>
+        {
+            *value = Value::String(number.to_string());
+        }
+        Value::Array(values) => values.iter_mut().for_each(stringify_large_integers),
+        Value::Object(fields) => fields.values_mut().for_each(stringify_large_integers),
+        _ => {}
+    }
 }

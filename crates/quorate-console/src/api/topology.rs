@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
+use crate::lab_state::LabState;
 use crate::language::Language;
-use crate::server::LabState;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
-use crate::server::LabState;
+use crate::lab_state::LabState;
 
 /// Size of one chunk of the file.
 const CHUNK_BYTES: usize = 256 << 10;
