@@ -8,8 +8,6 @@ use quorate_core::Time;
 use super::captions::group_names;
 use super::labels::Rect;
 use super::picture::{LABEL, Picture};
-use super::plot::Plot;
-use super::timeline::Timeline;
 use crate::svg::Anchor;
 use crate::text::{shortened, width};
 use crate::vocabulary::Phrase;
@@ -66,7 +64,7 @@ impl<'s> Picture<'s> {
 
     pub(super) fn draw_times(&mut self) {
         let (top, bottom) = (self.plot.top, self.plot.bottom());
-        let strip = if has_strip(self.timeline, &self.plot) { 18.0 } else { 0.0 };
+        let strip = if self.plot.has_strip(self.timeline) { 18.0 } else { 0.0 };
         self.svg.open(format_args!("class=\"times\" aria-hidden=\"true\""));
         for (time, label) in self.plot.ticks() {
             let x = self.plot.x(time);
@@ -113,13 +111,4 @@ impl<'s> Picture<'s> {
             self.svg.close();
         }
     }
-}
-
-/// Whether the strip between the times and the first lane has any text.
-pub(super) fn has_strip(timeline: &Timeline, plot: &Plot) -> bool {
-    timeline
-        .partitions
-        .iter()
-        .any(|partition| plot.overlaps(partition.from, partition.to.unwrap_or(u64::MAX)))
-        || timeline.rounds.keys().any(|(time, _)| plot.is_shown(*time))
 }

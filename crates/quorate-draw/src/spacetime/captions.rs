@@ -5,19 +5,14 @@ use std::fmt::Display;
 
 use quorate_core::Time;
 
-use super::DiagramView;
 use super::lane_items::ActivityKind;
 use super::legend;
-use super::picture::{FAULTS_MOST, LINE, LISTED_MOST, Picture};
-use super::plot::Plot;
+use super::picture::{FAULTS_MOST, Picture};
 use super::selection::MessageSelection;
-use super::timeline::{Timeline, ViolationMark};
+use super::violation_text::{LINE, LISTED_MOST, violation_headings, violation_text};
 use crate::svg::{Anchor, Svg};
 use crate::text::{lines, shortened};
-use crate::vocabulary::{Phrase, Vocabulary};
-
-/// Maximum number of lines per violation.
-const HEADING_LINES_MOST: usize = 3;
+use crate::vocabulary::Phrase;
 
 impl<'s> Picture<'s> {
     /// Draws the legend, the faults without a marker, and the notes on omitted items.
@@ -124,22 +119,6 @@ impl<'s> Picture<'s> {
     }
 }
 
-/// Violations, wrapped to the width of the picture.
-pub(super) fn violation_headings(
-    timeline: &Timeline,
-    view: &DiagramView,
-    plot: &Plot,
-) -> impl Iterator<Item = Vec<String>> {
-    let most = (plot.width / 7.0) as usize;
-    timeline.violations.iter().take(LISTED_MOST).map(move |violation| {
-        let text =
-            shortened(&violation_text(violation, &view.vocabulary), most * HEADING_LINES_MOST);
-        let mut lines = lines(&text, most);
-        lines.truncate(HEADING_LINES_MOST);
-        lines
-    })
-}
-
 /// Notes on items that are not drawn.
 fn notes(picture: &Picture<'_>, selection: &MessageSelection<'_>) -> Vec<String> {
     let (timeline, plot, vocabulary) = (picture.timeline, &picture.plot, &picture.view.vocabulary);
@@ -169,15 +148,6 @@ fn notes(picture: &Picture<'_>, selection: &MessageSelection<'_>) -> Vec<String>
     note_count(Phrase::Unsent, timeline.unsent);
     note_count(Phrase::LeftOut, picture.left_out as usize);
     notes
-}
-
-pub(super) fn violation_text(violation: &ViolationMark, vocabulary: &Vocabulary) -> String {
-    let values: [(&str, &dyn Display); 3] = [
-        ("property", &violation.property),
-        ("time", &Time(violation.time)),
-        ("detail", &violation.detail),
-    ];
-    vocabulary.format(Phrase::Violated, &values)
 }
 
 /// Returns the group letter of each drawn process, and a description of all groups. Processes that no group names

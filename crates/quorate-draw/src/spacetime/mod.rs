@@ -8,6 +8,7 @@ mod arrow;
 mod background;
 mod builder;
 mod captions;
+mod draw;
 mod geometry;
 mod labels;
 mod lane_items;
@@ -18,6 +19,7 @@ mod picture;
 mod plot;
 mod selection;
 mod timeline;
+mod violation_text;
 mod violations;
 
 use quorate_sim::trace::Record;

@@ -1,61 +1,17 @@
-//! Drawing of a picture from back to front: partitions, times, lanes, activities, messages, markers, violations.
+//! State of a picture while it is drawn, and the layout of its parts.
 
 use std::collections::BTreeSet;
 
 use super::DiagramView;
-use super::arrow::rules;
-use super::background::has_strip;
-use super::captions::violation_headings;
 use super::labels::{OccupiedAreas, Rect};
 use super::legend::LegendItems;
 use super::plot::Plot;
-use super::selection::select_messages;
 use super::timeline::Timeline;
+use super::violation_text::{LINE, violation_headings};
 use crate::svg::{Anchor, Svg};
-use crate::vocabulary::Phrase;
 
 pub(super) const LABEL: f64 = 11.0;
-/// Line height of the heading.
-pub(super) const LINE: f64 = 19.0;
-/// Maximum number of violations listed in the heading.
-pub(super) const LISTED_MOST: usize = 4;
 pub(super) const FAULTS_MOST: usize = 8;
-
-const RULES: &str = "
-text{font-size:12px}
-.title{font-size:17px;font-weight:600}
-.name{font-size:13px;font-weight:600}
-.tick,.note{fill:$faint}
-.small{font-size:11px}
-.label{font-size:11px;stroke:$paper;stroke-width:3.5px;paint-order:stroke;stroke-linejoin:round}
-.on-bar{font-size:10px;fill:$paper}
-.wrong{fill:$bad;font-weight:600}
-.grid{stroke:$grid;stroke-width:1}
-.round{stroke:$line;stroke-width:1;stroke-dasharray:1 3}
-.lane{stroke:$line;stroke-width:1.3}
-.down{stroke:$bad;stroke-width:1.6;stroke-dasharray:2 5}
-.stay{stroke-width:1}
-.waits{fill:$wait;stroke:$wait}
-.inside{fill:$inside;stroke:$inside}
-.guilty{stroke:$bad;stroke-width:2.5}
-.band{fill:$band}
-.edge{stroke:$edge;stroke-width:1.5;stroke-dasharray:6 3;fill:none}
-.way{stroke:$faint;stroke-width:1.4;fill:none}
-.head{fill:$faint;stroke:$faint;stroke-width:0.5}
-.cross{stroke:$bad;stroke-width:2.2;fill:none}
-.open .way{opacity:0.65;stroke-dasharray:1 4}
-.culprit .way{stroke-width:2.6}
-.sign{stroke:$ink;stroke-width:1.4;fill:none;stroke-linejoin:round}
-.solid{fill:$ink}
-.hollow{fill:$paper}
-.heavy{stroke-width:2.4}
-.fine{stroke:$faint;stroke-width:1.1}
-.sign.bad{stroke:$bad}
-.sign.good{stroke:$good}
-.flag{fill:$edge;stroke:$edge;stroke-width:1.2}
-.moment{stroke:$bad;stroke-width:2;stroke-dasharray:7 3;fill:none}
-.ring{stroke:$bad;stroke-width:2.2;fill:none}
-";
 
 /// State of a picture while it is drawn.
 pub(super) struct Picture<'s> {
@@ -89,7 +45,7 @@ impl<'s> Picture<'s> {
                     as f64;
         }
         top += 20.0;
-        if has_strip(timeline, &plot) {
+        if plot.has_strip(timeline) {
             top += 18.0;
         }
         plot.top = top;
@@ -111,44 +67,5 @@ impl<'s> Picture<'s> {
 
     pub(super) fn plot(&self) -> &Plot {
         &self.plot
-    }
-
-    pub(super) fn draw(mut self) -> String {
-        let selection = select_messages(
-            self.timeline,
-            &self.plot,
-            &self.violation_events,
-            self.view.max_arrows,
-        );
-        self.draw_partitions();
-        self.draw_times();
-        self.draw_lanes();
-        self.draw_activities();
-        self.draw_fault_flags();
-        let markers = self.place_marker_labels();
-        self.draw_arrows(&selection, &markers);
-        self.draw_markers(&markers);
-        self.draw_violations();
-        self.draw_labels();
-        let mut bottom = self.plot.bottom() + 8.0;
-        if self.view.legend {
-            self.draw_heading();
-            bottom = self.draw_footer(&selection, bottom + 14.0);
-        }
-        let description = self.description(&selection);
-        let title = match self.title {
-            "" => self.view.vocabulary.text(Phrase::Diagram),
-            title => title,
-        };
-        let rules = format!("{RULES}{}", rules(self.timeline.kinds.len()));
-        let size = (self.plot.width, bottom + 8.0);
-        self.svg.finish(size, (title, &description), self.view.theme, &rules)
-    }
-
-    /// Draws the labels in front of everything else.
-    fn draw_labels(&mut self) {
-        for (class, position, anchor, text) in std::mem::take(&mut self.labels) {
-            self.svg.text(&class, position, anchor, &text);
-        }
     }
 }

@@ -83,6 +83,15 @@ impl Plot {
         from <= self.to && to >= self.from
     }
 
+    /// Whether the strip between the times and the first lane has any text.
+    pub(super) fn has_strip(&self, timeline: &Timeline) -> bool {
+        let partitioned = timeline
+            .partitions
+            .iter()
+            .any(|partition| self.overlaps(partition.from, partition.to.unwrap_or(u64::MAX)));
+        partitioned || timeline.rounds.keys().any(|(time, _)| self.is_shown(*time))
+    }
+
     /// Height of the thickest bar.
     pub(super) fn bar(&self) -> f64 {
         (self.lane * 0.32).clamp(6.0, 15.0)

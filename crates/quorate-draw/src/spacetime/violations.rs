@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use quorate_core::Time;
 
-use super::captions::violation_text;
 use super::picture::{LABEL, Picture};
+use super::violation_text::violation_text;
 use crate::svg::Anchor;
 use crate::text::{shortened, width};
 use crate::vocabulary::Phrase;
