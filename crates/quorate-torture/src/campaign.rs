@@ -17,7 +17,6 @@ use crate::hosts::Hosts;
 use crate::log::Tail;
 use crate::losses::{self, FaultEffects, HolderLoss};
 use crate::outages::{Outage, OutageCause, late_recoveries, without_majority};
-use crate::report;
 use crate::rng::Rng;
 use crate::wait::{self, pause, wait_until};
 
@@ -79,6 +78,13 @@ pub(crate) struct TortureOutcome {
     pub(crate) losses: Vec<HolderLoss>,
     /// Periods in which nodes did not work because of faults.
     pub(crate) outages: Vec<Outage>,
+}
+
+impl TortureOutcome {
+    /// Whether the run found no violations and no unexpected exits.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.exits.is_empty() && self.verdicts.iter().all(|verdict| verdict.broken.is_empty())
+    }
 }
 
 /// Maximum time-to-live of a session. Leases of etcd's API need more than two seconds.
@@ -152,7 +158,7 @@ pub(crate) fn run(
     fleet.kill_clients();
     rounds.exits = fleet.exits();
     let outcome = outcome(plan, &fleet, rounds, &last)?;
-    if report::is_sound(&outcome) {
+    if outcome.is_sound() {
         fleet.discard_data();
     }
     Ok(outcome)

@@ -248,7 +248,7 @@ fn run_faults(
         }
     };
     print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
-    let sound = report::is_sound(&outcome);
+    let sound = outcome.is_sound();
     if !sound {
         keep(folder);
     }

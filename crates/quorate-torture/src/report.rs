@@ -10,11 +10,6 @@ use crate::history::ClaimEnding;
 use crate::losses::HolderLoss;
 use crate::outages::Outage;
 
-/// Whether the run found no violations and no unexpected exits.
-pub(crate) fn is_sound(outcome: &TortureOutcome) -> bool {
-    outcome.exits.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
-}
-
 /// Maximum number of violations printed per property.
 const SHOWN: usize = 5;
 
@@ -77,7 +72,7 @@ pub(crate) fn json(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
         "clients": clients(outcome).iter().map(ClientFigures::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
         "outages": outcome.outages.iter().map(outage_json).collect::<Vec<_>>(),
-        "sound": is_sound(outcome),
+        "sound": outcome.is_sound(),
     });
     format!("{all:#}\n")
 }
