@@ -133,11 +133,15 @@ impl SessionState {
         was_valid
     }
 
-    /// Whether this request holds its lock and the session's deadline has not passed.
+    /// Whether this request holds its lock in a session that has neither ended nor passed its deadline.
     pub(crate) fn is_valid(&self, request: u64) -> bool {
+        // The order matters. `set_validity` records losses before it extends the deadline. With the deadline loaded last, a
+        // status from before a loss could meet a deadline from after it. The end of a session is final, so that flag is
+        // loaded last. The status does not imply it: a request that begins after the end is not marked as lost.
+        let deadline = self.deadline();
         let status = self.requests().get(&request).map(|request| *request.borrow());
         let held = status.is_some_and(|status| status.token.is_some() && status.lost.is_none());
-        held && Moment::now() < self.deadline()
+        held && Moment::now() < deadline && !self.has_ended()
     }
 
     /// Every lock that the node does not list as held is lost, even if no notice of the loss has arrived. The token of a
@@ -237,6 +241,20 @@ mod tests {
             (Some(before), Some(Loss::NoQuorum))
         );
         assert_eq!((valid.borrow().until, valid.borrow().lost), (Some(latest), None));
+    }
+
+    #[test]
+    fn no_lock_is_valid_in_a_session_that_has_ended() {
+        let state = SessionState::new();
+        let _before = state.track(1);
+        state.set_validity(validity(60_000_000));
+        assert!(!state.is_valid(1), "it waits");
+        state.grant(1, 11, None);
+        assert!(state.is_valid(1));
+        state.end();
+        let _after = state.track(2);
+        state.grant(2, 12, None);
+        assert!(!state.is_valid(1) && !state.is_valid(2));
     }
 
     #[test]
