@@ -58,6 +58,8 @@ pub(crate) struct Worker {
     last_number: u64,
     /// Reason why there is no connection.
     last_error: String,
+    /// Whether the reason is that a node does not admit this client.
+    not_admitted: bool,
     /// Held locks by session and request. After a reconnect they are repeated to the new node.
     granted: BTreeMap<(SessionKey, u64), Grant>,
     /// Acquire calls that repeat a held lock to a node, by call number.
@@ -88,6 +90,7 @@ impl Worker {
             watchers: Vec::new(),
             last_number: 0,
             last_error: String::new(),
+            not_admitted: false,
             granted: BTreeMap::new(),
             repeated: BTreeMap::new(),
             other_nodes: Vec::new(),
@@ -110,11 +113,15 @@ impl Worker {
                     pause = Duration::from_millis(10);
                     match self.run_connection(stream, &mut jobs).await {
                         Ok(()) => return,
-                        Err(error) => self.last_error = error.to_string(),
+                        Err(error) => {
+                            (self.last_error, self.not_admitted) = (error.to_string(), false);
+                        }
                     }
                 }
                 Err((endpoint, error)) => {
                     self.last_error = format!("{endpoint}: {error}");
+                    self.not_admitted =
+                        matches!(error, handshake::ClientHandshakeError::Refused(_));
                     let incompatible = matches!(
                         error,
                         handshake::ClientHandshakeError::NotQuorate
@@ -123,9 +130,7 @@ impl Worker {
                     );
                     if incompatible && self.endpoints.len() == 1 {
                         for (_, pending) in std::mem::take(&mut self.pending) {
-                            let _ = pending
-                                .reply
-                                .send(Err(Error::Unreachable(self.last_error.clone())));
+                            let _ = pending.reply.send(Err(self.no_connection()));
                         }
                     }
                     tokio::time::sleep(pause).await;
@@ -223,10 +228,16 @@ impl Worker {
         let now = Moment::now();
         let late = |_: &u64, pending: &mut Pending| pending.until.is_some_and(|until| until <= now);
         for (_, pending) in self.pending.extract_if(.., late).collect::<Vec<_>>() {
-            let _ = pending.reply.send(Err(Error::Unreachable(self.last_error.clone())));
+            let _ = pending.reply.send(Err(self.no_connection()));
         }
         // The callers of these have given up.
         self.pending.retain(|_, pending| !pending.reply.is_closed());
+    }
+
+    /// Error of a call that no node has answered.
+    fn no_connection(&self) -> Error {
+        let why = self.last_error.clone();
+        if self.not_admitted { Error::NotAdmitted(why) } else { Error::Unreachable(why) }
     }
 
     /// Serves one connection. Returns an error when the connection breaks, `Ok` when the client is dropped.

@@ -252,21 +252,21 @@ async fn first_node(
                 return Ok(None);
             }
             Ok(Err((endpoint, error))) => {
-                let last_error = format!("{endpoint}: {error}");
                 let incompatible = !matches!(
                     error,
                     AttachError::Handshake(handshake::ClientHandshakeError::Io(_))
                         | AttachError::Failed(_)
                 );
+                let last_error = error.into_error(&endpoint);
                 if incompatible && cluster.endpoints.len() == 1 {
-                    return Err(Error::Unreachable(last_error));
+                    return Err(last_error);
                 }
                 last_error
             }
-            Err(_) => "no node has answered in time".to_owned(),
+            Err(_) => Error::Unreachable("no node has answered in time".to_owned()),
         };
         if until.from_now() <= pause {
-            return Err(Error::Unreachable(last_error));
+            return Err(last_error);
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(500));

@@ -15,6 +15,10 @@ pub enum Error {
     /// No node is reachable; the text is the last error.
     #[error("no node can be reached: {0}")]
     Unreachable(String),
+    /// The last node that was tried does not admit this client. The text names the node and its reason: the credentials are
+    /// missing or wrong, or the node has too many connections.
+    #[error("no node can be reached: {0}")]
+    NotAdmitted(String),
     /// The peer is not a compatible quorate node, or refused the handshake.
     #[error(transparent)]
     Handshake(#[from] ClientHandshakeError),

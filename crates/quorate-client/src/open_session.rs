@@ -123,7 +123,7 @@ async fn keep_alive(session: std::sync::Weak<OpenSession>, key: SessionKey, ttl:
             Ok(_) => {}
             // A node that leaves or has no quorum cannot confirm the session. Another node may.
             Err(Error::Failed(Failure::NoQuorum | Failure::Leaving))
-            | Err(Error::Unreachable(_))
+            | Err(Error::Unreachable(_) | Error::NotAdmitted(_))
                 if state.deadline() > Moment::now() => {}
             Err(_) => return state.end(),
         }

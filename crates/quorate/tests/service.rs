@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "real processes take real time")]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -157,6 +158,40 @@ fn a_cluster_that_is_gone_loses_the_lock_in_time() {
     assert!(text(&nobody.stderr).contains("quorate up"), "{}", text(&nobody.stderr));
     let nobody = cluster.run(&["lock", "d", "--", "true"]);
     assert_eq!(nobody.status.code(), Some(69), "{}", text(&nobody.stderr));
+}
+
+/// A node that refuses every client with this reason; returns its address.
+fn refusing_node(reason: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound").to_string();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            // Magic bytes, version, and the length of a token, which is empty.
+            let mut hello = [0; 8];
+            client.read_exact(&mut hello).expect("a client begins");
+            let length = (reason.len() as u16).to_be_bytes();
+            let answer = [&hello[..6], &length, reason.as_bytes()].concat();
+            client.write_all(&answer).expect("the client reads");
+        }
+    });
+    address
+}
+
+#[test]
+fn a_client_that_is_not_admitted_is_told_how_to_authenticate() {
+    let node = refusing_node("an unknown token");
+    let expected = format!(
+        "error: {node}: the node does not let this client in: an unknown token; \
+         authenticate with --token-file FILE, or with --cert FILE and --key FILE\n"
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+        command.args(arguments).env("QUORATE_ENDPOINT", &node).output().expect("it runs")
+    };
+    let lock = run(&["lock", "a", "--", "true"]);
+    assert_eq!((lock.status.code(), text(&lock.stderr)), (Some(77), expected.clone()));
+    let status = run(&["status"]);
+    assert_eq!((status.status.code(), text(&status.stderr)), (Some(2), expected));
 }
 
 #[test]

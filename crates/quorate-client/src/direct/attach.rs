@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
+use crate::error::Error;
 
 /// Call number of attach calls. A call with a single request has the number of that request.
 pub(super) const ATTACH: u64 = u64::MAX;
@@ -58,6 +59,17 @@ pub(super) enum AttachError {
     OtherNode,
 }
 
+impl AttachError {
+    /// Error of a client that has found no usable node, if this is the last failure, at `endpoint`.
+    pub(super) fn into_error(self, endpoint: &str) -> Error {
+        let why = format!("{endpoint}: {self}");
+        match self {
+            Self::Handshake(handshake::ClientHandshakeError::Refused(_)) => Error::NotAdmitted(why),
+            _ => Error::Unreachable(why),
+        }
+    }
+}
+
 impl From<io::Error> for AttachError {
     fn from(error: io::Error) -> Self {
         Self::Handshake(error.into())
@@ -100,4 +112,22 @@ pub(super) async fn attach(
     };
     let late = || Err(io::Error::from(io::ErrorKind::TimedOut).into());
     tokio::time::timeout(ATTACH_TIMEOUT, connect).await.unwrap_or_else(|_| late())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_handshake_means_that_the_client_is_not_admitted() {
+        let refused = handshake::ClientHandshakeError::Refused("an unknown token".to_owned());
+        let Error::NotAdmitted(why) = AttachError::from(refused).into_error("a:1") else {
+            panic!("a node refused the client");
+        };
+        assert_eq!(why, "a:1: the node does not let this client in: an unknown token");
+        let broken = AttachError::from(io::Error::from(io::ErrorKind::TimedOut));
+        for other in [broken, Failure::Leaving.into(), AttachError::OtherNode] {
+            assert!(matches!(other.into_error("a:1"), Error::Unreachable(_)));
+        }
+    }
 }

@@ -10,9 +10,6 @@ use tokio::runtime::{Builder, Runtime};
 use crate::arguments::ClusterFlags;
 use crate::command_error::CommandError;
 
-/// Fragment of the message with which a node rejects an unknown client.
-pub(super) const NOT_LET_IN: &str = "does not let this client in";
-
 /// Backend and endpoints from the flags or the environment. The default is a cluster on this machine.
 fn backend(flags: &ClusterFlags) -> Result<Backend, CommandError> {
     let quorate = |endpoints| Backend { kind: BackendKind::Quorate, endpoints };
@@ -71,11 +68,9 @@ pub(crate) fn runtime() -> Result<Runtime, CommandError> {
 /// Describes a failed request, and suggests a remedy.
 pub(crate) fn failure(client: &Client, error: &Error) -> CommandError {
     match (error, client.backend_kind()) {
-        (Error::Unreachable(why), BackendKind::Quorate) if why.contains(NOT_LET_IN) => {
-            CommandError::new(format!(
-                "{why}; authenticate with --token-file FILE, or with --cert FILE and --key FILE"
-            ))
-        }
+        (Error::NotAdmitted(why), _) => CommandError::new(format!(
+            "{why}; authenticate with --token-file FILE, or with --cert FILE and --key FILE"
+        )),
         (Error::Unreachable(why), BackendKind::Quorate) => CommandError::new(format!(
             "cannot reach the cluster ({why}); start one with `quorate up`, or select another with --endpoint"
         )),

@@ -240,8 +240,9 @@ async fn any_signal() -> Result<u8, CommandError> {
 /// Exit code of an error. Scripts use it to distinguish a mistake from an unreachable cluster.
 fn code_of_error(error: &Error) -> u8 {
     match error {
-        Error::Failed(Refusal::NotAllowed(_)) | Error::Credentials(_) => NOT_ALLOWED,
-        Error::Unreachable(why) if why.contains(cluster::NOT_LET_IN) => NOT_ALLOWED,
+        Error::Failed(Refusal::NotAllowed(_)) | Error::NotAdmitted(_) | Error::Credentials(_) => {
+            NOT_ALLOWED
+        }
         Error::Failed(Refusal::TooMuch(_)) | Error::Name(_) | Error::Unsupported(_) => USAGE,
         _ => UNAVAILABLE,
     }
