@@ -23,7 +23,7 @@ const REPAIRS: [Cargo<'static>; 2] = [
 
 /// Continues after a failing test, because otherwise later expected outputs would not be updated.
 const REWRITE_SNAPSHOTS: Cargo<'static> = Cargo {
-    environment: &[("INSTA_UPDATE", "always"), ("TRYCMD", "overwrite")],
+    environment: &[("INSTA_UPDATE", "always"), ("TRYCMD", "overwrite"), ("UPDATE", "1")],
     arguments: "test --workspace --no-fail-fast",
 };
 

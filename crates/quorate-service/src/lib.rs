@@ -32,6 +32,7 @@ pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, DurableState};
 pub use files::raise_open_files;
+#[cfg(feature = "openapi")]
 pub use http::openapi;
 pub use launch::{Extras, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};

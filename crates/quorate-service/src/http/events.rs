@@ -14,11 +14,11 @@ use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
 /// Watch changes of holders: one event `changed` for each change, and `watching` at the start
-#[utoipa::path(get, path = "/v1/watch", params(PrefixQuery), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/v1/watch", params(PrefixQuery), responses(
     (status = 200, content_type = "text/event-stream", body = Changed),
     (status = 403, body = Refusal),
     (status = 429, body = Refusal, description = "too-much: the client or the node has reached its limit of watches"),
-))]
+)))]
 pub(super) async fn watch(
     State(state): State<HttpState>,
     Caller(permissions): Caller,

@@ -17,13 +17,13 @@ use crate::node::random_number;
 /// Acquire a lock, or become the leader of an election; the response is sent when the request is granted
 ///
 /// If the connection closes before that, the request is withdrawn.
-#[utoipa::path(post, path = "/v1/acquire", request_body = Wanted, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/acquire", request_body = Wanted, responses(
     (status = 200, body = Granted),
     (status = 404, body = Refusal, description = "no-session: the session is over"),
     (status = 409, body = Refusal, description = "busy or timed-out: another session holds it"),
     (status = "4XX", body = Refusal),
     (status = 503, body = Refusal, description = "no-quorum or leaving: use another node"),
-))]
+)))]
 pub(super) async fn acquire(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -51,10 +51,10 @@ pub(super) async fn acquire(
 }
 
 /// Release a lock, step down as a leader, or withdraw a request
-#[utoipa::path(post, path = "/v1/release", request_body = Over, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/release", request_body = Over, responses(
     (status = 204),
     (status = 404, body = Refusal, description = "the request does not exist, or has ended"),
-))]
+)))]
 pub(super) async fn release(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -69,10 +69,10 @@ pub(super) async fn release(
 }
 
 /// Change the value that a leader proclaims
-#[utoipa::path(post, path = "/v1/proclaim", request_body = Proclaimed, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/proclaim", request_body = Proclaimed, responses(
     (status = 204),
     (status = 404, body = Refusal, description = "the session is not the leader"),
-))]
+)))]
 pub(super) async fn proclaim(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -85,10 +85,10 @@ pub(super) async fn proclaim(
 }
 
 /// List holders and waiters, page by page: `next`, if not null, is the `after` of the next page
-#[utoipa::path(get, path = "/v1/locks", params(ListQuery), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/v1/locks", params(ListQuery), responses(
     (status = 200, body = Listed),
     (status = 403, body = Refusal),
-))]
+)))]
 pub(super) async fn list(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -104,10 +104,10 @@ pub(super) async fn list(
 }
 
 /// Show the leader of an election
-#[utoipa::path(get, path = "/v1/leader", params(NameQuery), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/v1/leader", params(NameQuery), responses(
     (status = 200, body = Request, description = "`why` is the value that the leader proclaims, and `token` is its term"),
     (status = 404, body = Refusal, description = "the election has no leader"),
-))]
+)))]
 pub(super) async fn leader(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -121,10 +121,10 @@ pub(super) async fn leader(
 }
 
 /// Check whether a token is the latest, for the resource that the lock guards
-#[utoipa::path(post, path = "/v1/check-token", request_body = Token, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/check-token", request_body = Token, responses(
     (status = 200, body = TokenState),
     (status = 503, body = Refusal, description = "no-quorum: too few nodes are reachable to know"),
-))]
+)))]
 pub(super) async fn check_token(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -141,11 +141,11 @@ pub(super) async fn check_token(
 }
 
 /// Release a lock by force, whichever session holds it
-#[utoipa::path(post, path = "/v1/force-release", request_body = Expelled, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/force-release", request_body = Expelled, responses(
     (status = 204),
     (status = 403, body = Refusal),
     (status = 404, body = Refusal, description = "free: no session holds it"),
-))]
+)))]
 pub(super) async fn force_release(
     State(state): State<HttpState>,
     Caller(permissions): Caller,

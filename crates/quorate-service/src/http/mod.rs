@@ -8,6 +8,8 @@ mod admission;
 mod events;
 mod locks;
 mod model;
+#[cfg(feature = "openapi")]
+mod openapi;
 mod refusal;
 mod sessions;
 mod status;
@@ -18,16 +20,15 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use axum::http::header;
 use axum::http::request::Parts;
-use axum::{Json, Router, middleware};
+use axum::{Router, middleware};
 use quorate_web::HostGuard;
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::auth::{Authenticator, Permissions, PresentedCredentials};
 use crate::connections::Connection;
 use crate::local_client::LocalClient;
 use admission::Admission;
+#[cfg(feature = "openapi")]
+pub use openapi::openapi;
 use refusal::Refusal;
 
 /// Maximum size of a request body, in bytes.
@@ -42,51 +43,48 @@ pub(crate) struct HttpState {
     pub(crate) drift_ppm: u32,
 }
 
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "quorate",
-        description = "Locks and elections of a cluster. A token is greater than every earlier token of its name: pass it to the resource that the lock guards."
-    ),
-    security(("token" = []), ()),
-    modifiers(&Token)
-)]
-struct Description;
+/// Description of the API, which a test compares with the annotations of the handlers.
+const OPENAPI: &str = include_str!("openapi.json");
 
-/// Adds the security scheme of bearer tokens to the description.
-struct Token;
+/// Declares each route once, for the server and for the comparison with the annotation of its handler.
+macro_rules! routes {
+    ($($method:ident $path:literal => $module:ident::$handler:ident,)*) => {
+        fn routes() -> Router<HttpState> {
+            Router::new()$(.route($path, axum::routing::$method($module::$handler)))*
+        }
 
-impl utoipa::Modify for Token {
-    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
-        use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-        let parts = description.components.get_or_insert_default();
-        parts.add_security_scheme("token", scheme);
-    }
+        #[cfg(feature = "openapi")]
+        fn annotated_routes() -> Vec<openapi::AnnotatedRoute> {
+            vec![$({
+                let annotation = utoipa_axum::routes!($module::$handler);
+                let item = annotation.1.paths.get($path);
+                openapi::AnnotatedRoute {
+                    route: concat!(stringify!($method), " ", $path),
+                    matches: item.is_some_and(|item| item.$method.is_some()),
+                    annotation,
+                }
+            },)*]
+        }
+    };
 }
 
-fn described() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(sessions::open))
-        .routes(routes!(sessions::show, sessions::close))
-        .routes(routes!(sessions::keep_alive))
-        .routes(routes!(locks::acquire))
-        .routes(routes!(locks::release))
-        .routes(routes!(locks::proclaim))
-        .routes(routes!(locks::list))
-        .routes(routes!(locks::leader))
-        .routes(routes!(locks::check_token))
-        .routes(routes!(locks::force_release))
-        .routes(routes!(events::watch))
-        .routes(routes!(status::status))
-        .routes(routes!(status::live))
-        .routes(routes!(status::ready))
-        .routes(routes!(status::metrics))
-}
-
-/// Returns the OpenAPI description of the API.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    described().split_for_parts().1
+routes! {
+    post "/v1/sessions" => sessions::open,
+    get "/v1/sessions/{session}" => sessions::show,
+    delete "/v1/sessions/{session}" => sessions::close,
+    post "/v1/sessions/{session}/keep-alive" => sessions::keep_alive,
+    post "/v1/acquire" => locks::acquire,
+    post "/v1/release" => locks::release,
+    post "/v1/proclaim" => locks::proclaim,
+    get "/v1/locks" => locks::list,
+    get "/v1/leader" => locks::leader,
+    post "/v1/check-token" => locks::check_token,
+    post "/v1/force-release" => locks::force_release,
+    get "/v1/watch" => events::watch,
+    get "/v1/status" => status::status,
+    get "/livez" => status::live,
+    get "/readyz" => status::ready,
+    get "/metrics" => status::metrics,
 }
 
 /// Returns the routes of the API, with etcd's API and the given pages.
@@ -98,9 +96,9 @@ pub(crate) fn router(
     pages: Option<Router>,
 ) -> Router {
     let (open, authenticator) = (state.authenticator.is_open(), Arc::clone(&state.authenticator));
-    let (api, description) = described().split_for_parts();
-    let api = api
-        .route("/openapi.json", axum::routing::get(|| async { Json(description) }))
+    let description = async || ([(header::CONTENT_TYPE, "application/json")], OPENAPI);
+    let api = routes()
+        .route("/openapi.json", axum::routing::get(description))
         .layer(DefaultBodyLimit::max(BODY_MOST))
         .with_state(state)
         .merge(etcd);

@@ -5,12 +5,12 @@ use quorate_protocol::{
     Cursor, HolderChange, Kind, Name, Page, RequestInfo, RequestState, SessionKey,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::refusal::Refusal;
 
 /// Parameters of a new session.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSession {
     /// Time-to-live in milliseconds, 100 to 3,600,000: the session ends if its client is silent for this long. The response
@@ -30,7 +30,8 @@ const fn ten_seconds() -> u32 {
 }
 
 /// A session that was opened.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Opened {
     /// Secret key of the session. Anyone with the key controls the session and its locks.
     pub(super) session: String,
@@ -39,7 +40,8 @@ pub(super) struct Opened {
 }
 
 /// A session that is alive.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Alive {
     /// Validity of everything that the session holds, in milliseconds, counted from when the client sent the request.
     pub(super) reliable_ms: u64,
@@ -51,7 +53,8 @@ pub(super) struct Alive {
 }
 
 /// A lock or an election that a session holds.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Held {
     pub(super) name: String,
     /// `lock` or `election`.
@@ -73,14 +76,16 @@ impl From<quorate_protocol::HeldLock> for Held {
 }
 
 /// Requests of a session.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Requests {
     /// Requests that hold a lock or an election, and requests that wait.
     pub(super) requests: Vec<Request>,
 }
 
 /// A request for a lock or an election.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// Key of the session.
@@ -102,7 +107,8 @@ pub(super) struct Wanted {
 }
 
 /// A lock that was granted.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Granted {
     /// Fencing token, greater than every earlier token of this name.
     pub(super) token: u64,
@@ -113,7 +119,8 @@ pub(super) struct Granted {
 }
 
 /// A request to release.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Over {
     /// Key of the session.
@@ -123,7 +130,8 @@ pub(super) struct Over {
 }
 
 /// A new value that a leader proclaims.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proclaimed {
     /// Key of the session.
@@ -135,7 +143,8 @@ pub(super) struct Proclaimed {
 }
 
 /// A token to check.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Token {
     /// Name of the lock or election.
@@ -148,7 +157,8 @@ pub(super) struct Token {
 }
 
 /// State of a token.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct TokenState {
     /// Whether no session can have had a greater token.
     pub(super) current: bool,
@@ -157,7 +167,8 @@ pub(super) struct TokenState {
 }
 
 /// A lock or an election to release by force.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expelled {
     /// Name of the lock or election.
@@ -170,7 +181,8 @@ pub(super) struct Expelled {
 }
 
 /// Names to list.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 pub(super) struct ListQuery {
     /// Prefix of the names; default: all names.
     #[serde(default)]
@@ -201,7 +213,8 @@ const fn a_thousand() -> u32 {
 }
 
 /// Names to watch.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 pub(super) struct PrefixQuery {
     /// Prefix of the names; default: all names.
     #[serde(default)]
@@ -209,14 +222,16 @@ pub(super) struct PrefixQuery {
 }
 
 /// Election to show.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 pub(super) struct NameQuery {
     /// Name of the election.
     pub(super) name: String,
 }
 
 /// Kind of a name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NameKind {
     /// A lock.
@@ -236,7 +251,8 @@ impl From<NameKind> for Kind {
 }
 
 /// Holders and waiters: for each name the holder first, then the queue in order.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Listed {
     /// Requests of this page.
     requests: Vec<Request>,
@@ -255,7 +271,8 @@ impl From<Page> for Listed {
 }
 
 /// A request, as it is shown to clients.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Request {
     name: String,
     kind: NameKind,
@@ -275,7 +292,8 @@ pub(super) struct Request {
 }
 
 /// State of a request.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
     /// The request holds the lock.
@@ -313,7 +331,8 @@ impl From<RequestInfo> for Request {
 }
 
 /// A change of the holder of a name.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Changed {
     name: String,
     /// The holder after the change; null if the name is free.

@@ -8,10 +8,10 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use quorate_protocol::{BadName, Failure};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// Error response.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(crate) struct Refusal {
     #[serde(skip)]
     status: StatusCode,

@@ -11,11 +11,11 @@ use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
 /// Open a session, which ends if its client is silent for the time-to-live
-#[utoipa::path(post, path = "/v1/sessions", request_body = NewSession, responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/sessions", request_body = NewSession, responses(
     (status = 201, body = Opened),
     (status = "4XX", body = Refusal),
     (status = 503, body = Refusal, description = "leaving: the node is shutting down; use another node"),
-))]
+)))]
 pub(super) async fn open(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -36,10 +36,10 @@ pub(super) async fn open(
 }
 
 /// Show the requests of a session
-#[utoipa::path(get, path = "/v1/sessions/{session}", operation_id = "look", params(("session" = String, Path)), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/v1/sessions/{session}", operation_id = "look", params(("session" = String, Path)), responses(
     (status = 200, body = Requests),
     (status = 404, body = Refusal, description = "the session is over"),
-))]
+)))]
 pub(super) async fn show(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -54,10 +54,10 @@ pub(super) async fn show(
 }
 
 /// Keep a session alive
-#[utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(("session" = String, Path)), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(("session" = String, Path)), responses(
     (status = 200, body = Alive),
     (status = 404, body = Refusal, description = "the session is over, and its locks are lost"),
-))]
+)))]
 pub(super) async fn keep_alive(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -73,10 +73,10 @@ pub(super) async fn keep_alive(
 }
 
 /// Close a session and release everything that it holds
-#[utoipa::path(delete, path = "/v1/sessions/{session}", params(("session" = String, Path)), responses(
+#[cfg_attr(feature = "openapi", utoipa::path(delete, path = "/v1/sessions/{session}", params(("session" = String, Path)), responses(
     (status = 204),
     (status = 404, body = Refusal, description = "the session is already over"),
-))]
+)))]
 pub(super) async fn close(
     State(state): State<HttpState>,
     Caller(permissions): Caller,

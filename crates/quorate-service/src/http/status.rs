@@ -6,13 +6,13 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use quorate_protocol::{Call, CallResponse, NodeStatus};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::refusal::Refusal;
 use super::{Caller, HttpState};
 
 /// Status of a node.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Status {
     node: u32,
     /// Identifier of the cluster, in hexadecimal.
@@ -41,7 +41,8 @@ pub(super) struct Status {
 }
 
 /// State of a node, as seen from the node that answers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub(super) struct Member {
     node: u32,
     address: String,
@@ -84,7 +85,7 @@ impl From<NodeStatus> for Status {
 }
 
 /// Show the status of the node and its cluster
-#[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status))))]
 pub(super) async fn status(
     State(state): State<HttpState>,
     Caller(permissions): Caller,
@@ -96,7 +97,7 @@ pub(super) async fn status(
 }
 
 /// Check whether the node is alive: its event loop answers
-#[utoipa::path(get, path = "/livez", responses((status = 200, body = String)))]
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/livez", responses((status = 200, body = String))))]
 pub(super) async fn live(State(state): State<HttpState>) -> (StatusCode, &'static str) {
     match state.local_client.health().await {
         Some(_) => (StatusCode::OK, "alive\n"),
@@ -105,7 +106,7 @@ pub(super) async fn live(State(state): State<HttpState>) -> (StatusCode, &'stati
 }
 
 /// Check whether the node grants locks: it votes, reaches a quorum and is not shutting down. If not, each further line is a reason
-#[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String))))]
 pub(super) async fn ready(State(state): State<HttpState>) -> (StatusCode, String) {
     match state.local_client.health().await {
         Some(health) if health.reasons.is_empty() => (StatusCode::OK, "ready\n".to_owned()),
@@ -120,7 +121,7 @@ pub(super) async fn ready(State(state): State<HttpState>) -> (StatusCode, String
 }
 
 /// Show the metrics of the node, for Prometheus
-#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String)))]
+#[cfg_attr(feature = "openapi", utoipa::path(get, path = "/metrics", responses((status = 200, body = String))))]
 pub(super) async fn metrics(State(state): State<HttpState>) -> Response {
     const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match state.local_client.metrics().await {
