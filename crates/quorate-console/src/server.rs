@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use axum::{Router, middleware};
-use quorate_web::HostGuard;
+use quorate_protocol::http::{HostGuard, add_security_headers, check_host_and_origin};
 
 use crate::assets::Backends;
 use crate::jobs::Jobs;
@@ -101,11 +101,8 @@ impl LabServer {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let guard = HostGuard::new(self.address, self.settings.names.clone());
         let app = build_router(Some(&self.settings), false)
-            .layer(middleware::from_fn_with_state(
-                Arc::new(guard),
-                quorate_web::check_host_and_origin,
-            ))
-            .layer(middleware::map_response(quorate_web::add_security_headers));
+            .layer(middleware::from_fn_with_state(Arc::new(guard), check_host_and_origin))
+            .layer(middleware::map_response(add_security_headers));
         tokio::select! {
             served = async { axum::serve(listener, app).await } => served,
             interrupted = tokio::signal::ctrl_c() => interrupted,

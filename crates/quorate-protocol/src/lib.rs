@@ -9,6 +9,8 @@ mod direct;
 mod escape;
 pub mod frame;
 pub mod handshake;
+#[cfg(feature = "http")]
+pub mod http;
 mod message;
 mod name;
 pub mod spans;

@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Crates of the workspace that each crate may depend on, from the bottom up. Tests may use more: a test of an
 /// algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -24,7 +24,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "quorate-draw",
         ],
     ),
-    ("quorate-web", &[]),
+    ("quorate-protocol", &["quorate-core", "quorate-algorithms"]),
     (
         "quorate-console",
         &[
@@ -34,11 +34,10 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "quorate-run",
             "quorate-draw",
             "quorate-lab",
-            "quorate-web",
+            "quorate-protocol",
         ],
     ),
     ("quorate-net", &["quorate-core"]),
-    ("quorate-protocol", &["quorate-core", "quorate-algorithms"]),
     ("quorate-etcd", &[]),
     ("quorate-client", &["quorate-core", "quorate-algorithms", "quorate-protocol", "quorate-etcd"]),
     (
@@ -57,14 +56,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ),
     (
         "quorate-service",
-        &[
-            "quorate-core",
-            "quorate-algorithms",
-            "quorate-net",
-            "quorate-protocol",
-            "quorate-etcd",
-            "quorate-web",
-        ],
+        &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol", "quorate-etcd"],
     ),
     (
         "quorate-torture",

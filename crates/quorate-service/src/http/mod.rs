@@ -21,7 +21,7 @@ use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::{Router, middleware};
-use quorate_web::HostGuard;
+use quorate_protocol::http::{HostGuard, add_security_headers, check_host_and_origin};
 
 use crate::auth::{Authenticator, Permissions, PresentedCredentials};
 use crate::connections::Connection;
@@ -112,8 +112,8 @@ pub(crate) fn router(
     let guard = HostGuard::new(address, names);
     let guard = Arc::new(if open { guard } else { guard.allowing_any_host() });
     all.layer(middleware::from_fn_with_state(admission, admission::check))
-        .layer(middleware::from_fn_with_state(guard, quorate_web::check_host_and_origin))
-        .layer(middleware::map_response(quorate_web::add_security_headers))
+        .layer(middleware::from_fn_with_state(guard, check_host_and_origin))
+        .layer(middleware::map_response(add_security_headers))
 }
 
 /// Permissions of the caller of a request.

@@ -1,4 +1,5 @@
-//! Request filter: accepts requests that address this server by a known name and come from its own pages.
+//! Middleware of all HTTP servers of quorate. It accepts requests that address the server by a known name and come from its
+//! own pages.
 //!
 //! A page of another site can make a browser send requests to any address, and a foreign name can be made to resolve
 //! to this machine (DNS rebinding). Both are rejected: the first is visible in `Origin`, the second in `Host`.
