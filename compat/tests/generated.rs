@@ -6,7 +6,7 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
 /// Crate that contains the generated code. Its own tests would need the code generators, which take as long to build.
-const CRATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/quorate-etcd");
+const CRATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/quorate-protocol");
 
 /// Messages that also have a JSON form: all of the `v3` packages, and those about leases in the others.
 fn in_json(package: &str, message: &str) -> bool {
@@ -26,8 +26,8 @@ fn attribute(field: &FieldDescriptorProto) -> String {
         Type::Message => (None, "Vec::is_empty".to_owned()),
         _ => (None, number.to_owned()),
     };
-    let skip = skip.replace("number::", "crate::json::number::");
-    let with = with.map_or(String::new(), |with| format!(", with = \"crate::json::{with}\""));
+    let skip = skip.replace("number::", "crate::etcd::json::number::");
+    let with = with.map_or(String::new(), |with| format!(", with = \"crate::etcd::json::{with}\""));
     format!("#[serde(rename = \"{name}\", skip_serializing_if = \"{skip}\"{with})]")
 }
 
@@ -56,7 +56,7 @@ fn generate(into: &Path) {
 
 #[test]
 fn generated_code_is_that_of_the_files() {
-    let folder = Path::new(CRATE).join("src/generated");
+    let folder = Path::new(CRATE).join("src/etcd/generated");
     if std::env::var_os("UPDATE").is_some() {
         generate(&folder);
     }

@@ -7,6 +7,8 @@
 
 mod direct;
 mod escape;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod frame;
 pub mod handshake;
 #[cfg(feature = "http")]

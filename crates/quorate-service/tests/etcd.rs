@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quorate_etcd::etcdserverpb::kv_client::KvClient;
-use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
-use quorate_etcd::etcdserverpb::watch_client::WatchClient;
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::kv_client::KvClient;
+use quorate_protocol::etcd::etcdserverpb::lease_client::LeaseClient;
+use quorate_protocol::etcd::etcdserverpb::watch_client::WatchClient;
+use quorate_protocol::etcd::etcdserverpb::{
     Compare, DeleteRangeRequest, PutRequest, RequestOp, TxnRequest, WatchCreateRequest,
     WatchRequest, compare, range_request, request_op, response_op, watch_request,
 };
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::{
     LeaseGrantRequest, LeaseKeepAliveRequest, LeaseLeasesRequest, LeaseRevokeRequest,
     LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest,
 };
-use quorate_etcd::mvccpb::event;
-use quorate_etcd::v3electionpb::election_client::ElectionClient;
-use quorate_etcd::v3electionpb::{
+use quorate_protocol::etcd::mvccpb::event;
+use quorate_protocol::etcd::v3electionpb::election_client::ElectionClient;
+use quorate_protocol::etcd::v3electionpb::{
     CampaignRequest, LeaderKey, LeaderRequest, ProclaimRequest, ResignRequest,
 };
-use quorate_etcd::v3lockpb::lock_client::LockClient;
-use quorate_etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest};
+use quorate_protocol::etcd::v3lockpb::lock_client::LockClient;
+use quorate_protocol::etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest};
 use quorate_service::LocalCluster;
 use serde_json::json;
 use support::{Web, cluster};

@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Crates of the workspace that each crate may depend on, from the bottom up. Tests may use more: a test of an
 /// algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -38,8 +38,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         ],
     ),
     ("quorate-net", &["quorate-core"]),
-    ("quorate-etcd", &[]),
-    ("quorate-client", &["quorate-core", "quorate-algorithms", "quorate-protocol", "quorate-etcd"]),
+    ("quorate-client", &["quorate-core", "quorate-algorithms", "quorate-protocol"]),
     (
         "quorate-bench",
         &[
@@ -50,14 +49,10 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "quorate-draw",
             "quorate-net",
             "quorate-protocol",
-            "quorate-etcd",
             "quorate-client",
         ],
     ),
-    (
-        "quorate-service",
-        &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol", "quorate-etcd"],
-    ),
+    ("quorate-service", &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol"]),
     (
         "quorate-torture",
         &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client", "quorate-service"],

@@ -7,10 +7,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use futures_util::stream;
-use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
-use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseKeepAliveRequest};
-use quorate_etcd::v3lockpb::lock_client::LockClient as Locks;
-use quorate_etcd::v3lockpb::{LockRequest, UnlockRequest};
+use quorate_protocol::etcd::etcdserverpb::lease_client::LeaseClient;
+use quorate_protocol::etcd::etcdserverpb::{LeaseGrantRequest, LeaseKeepAliveRequest};
+use quorate_protocol::etcd::v3lockpb::lock_client::LockClient as Locks;
+use quorate_protocol::etcd::v3lockpb::{LockRequest, UnlockRequest};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};

@@ -3,14 +3,14 @@
 //! The layout is that of etcd's own locks and elections: a request is the key `NAME/LEASE`, with the lease in hexadecimal,
 //! and the oldest key that begins with `NAME/` holds the lock. All users of etcd's locks therefore exclude each other.
 
-use quorate_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
-use quorate_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
-use quorate_etcd::etcdserverpb::request_op::Request;
-use quorate_etcd::etcdserverpb::response_op::Response;
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use quorate_protocol::etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
+use quorate_protocol::etcd::etcdserverpb::request_op::Request;
+use quorate_protocol::etcd::etcdserverpb::response_op::Response;
+use quorate_protocol::etcd::etcdserverpb::{
     Compare, DeleteRangeRequest, PutRequest, RangeRequest, RequestOp, ResponseOp,
 };
-use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::etcd::mvccpb::KeyValue;
 
 pub(super) fn request_key(name: &str, lease: i64) -> Vec<u8> {
     format!("{name}/{lease:x}").into_bytes()

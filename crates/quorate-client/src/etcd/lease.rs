@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream;
-use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
-use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest};
+use quorate_protocol::etcd::etcdserverpb::lease_client::LeaseClient;
+use quorate_protocol::etcd::etcdserverpb::{
+    LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest,
+};
 use quorate_protocol::{Failure, SessionKey, Validity};
 use tonic::Status;
 

@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
-use quorate_etcd::etcdserverpb::AuthenticateRequest;
-use quorate_etcd::etcdserverpb::auth_client::AuthClient;
 use quorate_protocol::Failure;
+use quorate_protocol::etcd::etcdserverpb::AuthenticateRequest;
+use quorate_protocol::etcd::etcdserverpb::auth_client::AuthClient;
 use tokio::sync::watch;
 use tonic::codegen::{Service, http::Uri};
 use tonic::transport::{Channel, Endpoint};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use quorate_etcd::etcdserverpb::{RangeRequest, TxnRequest};
-use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::etcd::etcdserverpb::{RangeRequest, TxnRequest};
+use quorate_protocol::etcd::mvccpb::KeyValue;
 use quorate_protocol::{
     CallResponse, Failure, Kind, Name, Page, RequestInfo, RequestState, TokenStatus,
 };

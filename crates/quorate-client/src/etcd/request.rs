@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_etcd::etcdserverpb::{RangeRequest, TxnRequest};
-use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::etcd::etcdserverpb::{RangeRequest, TxnRequest};
+use quorate_protocol::etcd::mvccpb::KeyValue;
 use quorate_protocol::{CallResponse, Failure, Name};
 use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use quorate_etcd::etcdserverpb::kv_client::KvClient;
-use quorate_etcd::etcdserverpb::watch_client::WatchClient;
-use quorate_etcd::etcdserverpb::watch_create_request::FilterType;
-use quorate_etcd::etcdserverpb::watch_request::RequestUnion;
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::kv_client::KvClient;
+use quorate_protocol::etcd::etcdserverpb::watch_client::WatchClient;
+use quorate_protocol::etcd::etcdserverpb::watch_create_request::FilterType;
+use quorate_protocol::etcd::etcdserverpb::watch_request::RequestUnion;
+use quorate_protocol::etcd::etcdserverpb::{
     RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest,
 };
-use quorate_etcd::mvccpb::event::EventType;
+use quorate_protocol::etcd::mvccpb::event::EventType;
 use tonic::metadata::MetadataValue;
 
 use super::keys;

@@ -1,8 +1,8 @@
 //! Authentication by name and password. The password is the client's quorate token, and is returned as the
 //! token for later calls.
 
-use quorate_etcd::etcdserverpb::auth_server::Auth;
-use quorate_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
+use quorate_protocol::etcd::etcdserverpb::auth_server::Auth;
+use quorate_protocol::etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
 use tonic::{Request, Response, Status};
 
 use super::Etcd;

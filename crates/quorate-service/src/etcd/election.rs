@@ -3,8 +3,8 @@
 use std::pin::Pin;
 
 use futures_util::stream::{self, Stream, StreamExt};
-use quorate_etcd::v3electionpb::election_server::Election;
-use quorate_etcd::v3electionpb::{
+use quorate_protocol::etcd::v3electionpb::election_server::Election;
+use quorate_protocol::etcd::v3electionpb::{
     CampaignRequest, CampaignResponse, LeaderKey, LeaderRequest, LeaderResponse, ProclaimRequest,
     ProclaimResponse, ResignRequest, ResignResponse,
 };

@@ -9,16 +9,16 @@
 
 use std::time::Duration;
 
-use quorate_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
-use quorate_etcd::etcdserverpb::kv_server::Kv;
-use quorate_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
-use quorate_etcd::etcdserverpb::request_op::Request as Op;
-use quorate_etcd::etcdserverpb::response_op::Response as OpResponse;
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use quorate_protocol::etcd::etcdserverpb::kv_server::Kv;
+use quorate_protocol::etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
+use quorate_protocol::etcd::etcdserverpb::request_op::Request as Op;
+use quorate_protocol::etcd::etcdserverpb::response_op::Response as OpResponse;
+use quorate_protocol::etcd::etcdserverpb::{
     Compare, DeleteRangeRequest, DeleteRangeResponse, PutRequest, PutResponse, RangeRequest,
     RangeResponse, ResponseOp, TxnRequest, TxnResponse,
 };
-use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::etcd::mvccpb::KeyValue;
 use quorate_protocol::{CallResponse, Failure, Kind, LeaseInfo, Name, RequestInfo, RequestState};
 use tonic::{Request, Response, Status};
 

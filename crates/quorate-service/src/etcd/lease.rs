@@ -3,8 +3,8 @@
 use std::pin::Pin;
 
 use futures_util::stream::{self, Stream, StreamExt};
-use quorate_etcd::etcdserverpb::lease_server::Lease;
-use quorate_etcd::etcdserverpb::{
+use quorate_protocol::etcd::etcdserverpb::lease_server::Lease;
+use quorate_protocol::etcd::etcdserverpb::{
     LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse,
     LeaseLeasesRequest, LeaseLeasesResponse, LeaseRevokeRequest, LeaseRevokeResponse, LeaseStatus,
     LeaseTimeToLiveRequest, LeaseTimeToLiveResponse,

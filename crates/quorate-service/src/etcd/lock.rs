@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use quorate_etcd::v3lockpb::lock_server::Lock;
-use quorate_etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest, UnlockResponse};
+use quorate_protocol::etcd::v3lockpb::lock_server::Lock;
+use quorate_protocol::etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest, UnlockResponse};
 use quorate_protocol::{CallResponse, Failure, Kind, Name};
 use tonic::{Request, Response, Status};
 

@@ -8,11 +8,11 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::stream::{self, Stream, StreamExt};
-use quorate_etcd::etcdserverpb::watch_request::RequestUnion;
-use quorate_etcd::etcdserverpb::watch_server::Watch;
-use quorate_etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
-use quorate_etcd::mvccpb::event::EventType;
-use quorate_etcd::mvccpb::{Event, KeyValue};
+use quorate_protocol::etcd::etcdserverpb::watch_request::RequestUnion;
+use quorate_protocol::etcd::etcdserverpb::watch_server::Watch;
+use quorate_protocol::etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
+use quorate_protocol::etcd::mvccpb::event::EventType;
+use quorate_protocol::etcd::mvccpb::{Event, KeyValue};
 use quorate_protocol::{Failure, RequestInfo, RequestState, ServerMessage};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;

@@ -7,42 +7,42 @@ pub struct KeyValue {
     #[serde(
         rename = "key",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub key: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "create_revision",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub create_revision: i64,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "mod_revision",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub mod_revision: i64,
     #[prost(int64, tag = "4")]
     #[serde(
         rename = "version",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub version: i64,
     #[prost(bytes = "vec", tag = "5")]
     #[serde(
         rename = "value",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub value: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "6")]
     #[serde(
         rename = "lease",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub lease: i64,
 }

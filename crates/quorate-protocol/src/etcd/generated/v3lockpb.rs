@@ -7,14 +7,14 @@ pub struct LockRequest {
     #[serde(
         rename = "name",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub name: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "lease",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub lease: i64,
 }
@@ -29,7 +29,7 @@ pub struct LockResponse {
     #[serde(
         rename = "key",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub key: ::prost::alloc::vec::Vec<u8>,
 }
@@ -41,7 +41,7 @@ pub struct UnlockRequest {
     #[serde(
         rename = "key",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub key: ::prost::alloc::vec::Vec<u8>,
 }

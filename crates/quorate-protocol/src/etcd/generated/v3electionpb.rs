@@ -7,28 +7,28 @@ pub struct LeaderKey {
     #[serde(
         rename = "name",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub name: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
     #[serde(
         rename = "key",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub key: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "rev",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub rev: i64,
     #[prost(int64, tag = "4")]
     #[serde(
         rename = "lease",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub lease: i64,
 }
@@ -40,21 +40,21 @@ pub struct CampaignRequest {
     #[serde(
         rename = "name",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub name: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "lease",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub lease: i64,
     #[prost(bytes = "vec", tag = "3")]
     #[serde(
         rename = "value",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub value: ::prost::alloc::vec::Vec<u8>,
 }
@@ -80,7 +80,7 @@ pub struct ProclaimRequest {
     #[serde(
         rename = "value",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub value: ::prost::alloc::vec::Vec<u8>,
 }
@@ -100,7 +100,7 @@ pub struct LeaderRequest {
     #[serde(
         rename = "name",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::bytes"
+        with = "crate::etcd::json::bytes"
     )]
     pub name: ::prost::alloc::vec::Vec<u8>,
 }

@@ -1,7 +1,9 @@
 //! The JSON encoding of messages is that of etcd's gateway.
 
-use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseTimeToLiveResponse, ResponseHeader};
-use quorate_etcd::v3lockpb::{LockRequest, LockResponse};
+use quorate_protocol::etcd::etcdserverpb::{
+    LeaseGrantRequest, LeaseTimeToLiveResponse, ResponseHeader,
+};
+use quorate_protocol::etcd::v3lockpb::{LockRequest, LockResponse};
 
 #[test]
 fn numbers_are_texts_and_bytes_base64() {

@@ -1,6 +1,6 @@
 //! Messages of etcd's lock, election and lease API, and the subset of its key and watch API that lock recipes call.
 //!
-//! The files in `proto/` are written from the protocol's names and numbers. The code in `src/generated/` is generated from
+//! The files in `proto/` are written from the protocol's names and numbers. The code in `generated/` is generated from
 //! them, and a test in `compat/` verifies that it is up to date. The JSON encoding is that of etcd's gateway: 64-bit
 //! numbers are strings, bytes are in base64, and default values are omitted.
 

@@ -6,29 +6,29 @@ pub struct ResponseHeader {
     #[prost(uint64, tag = "1")]
     #[serde(
         rename = "cluster_id",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub cluster_id: u64,
     #[prost(uint64, tag = "2")]
     #[serde(
         rename = "member_id",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub member_id: u64,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "revision",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub revision: i64,
     #[prost(uint64, tag = "4")]
     #[serde(
         rename = "raft_term",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub raft_term: u64,
 }
@@ -39,15 +39,15 @@ pub struct LeaseGrantRequest {
     #[prost(int64, tag = "1")]
     #[serde(
         rename = "TTL",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub ttl: i64,
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
 }
@@ -61,19 +61,22 @@ pub struct LeaseGrantResponse {
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "TTL",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub ttl: i64,
     #[prost(string, tag = "4")]
-    #[serde(rename = "error", skip_serializing_if = "crate::json::number::is_zero")]
+    #[serde(
+        rename = "error",
+        skip_serializing_if = "crate::etcd::json::number::is_zero"
+    )]
     pub error: ::prost::alloc::string::String,
 }
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -83,8 +86,8 @@ pub struct LeaseRevokeRequest {
     #[prost(int64, tag = "1")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
 }
@@ -103,8 +106,8 @@ pub struct LeaseKeepAliveRequest {
     #[prost(int64, tag = "1")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
 }
@@ -118,15 +121,15 @@ pub struct LeaseKeepAliveResponse {
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "TTL",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub ttl: i64,
 }
@@ -137,12 +140,12 @@ pub struct LeaseTimeToLiveRequest {
     #[prost(int64, tag = "1")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
     #[prost(bool, tag = "2")]
-    #[serde(rename = "keys", skip_serializing_if = "crate::json::number::is_zero")]
+    #[serde(rename = "keys", skip_serializing_if = "crate::etcd::json::number::is_zero")]
     pub keys: bool,
 }
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -155,29 +158,29 @@ pub struct LeaseTimeToLiveResponse {
     #[prost(int64, tag = "2")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
     #[prost(int64, tag = "3")]
     #[serde(
         rename = "TTL",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub ttl: i64,
     #[prost(int64, tag = "4")]
     #[serde(
         rename = "grantedTTL",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub granted_ttl: i64,
     #[prost(bytes = "vec", repeated, tag = "5")]
     #[serde(
         rename = "keys",
         skip_serializing_if = "Vec::is_empty",
-        with = "crate::json::keys"
+        with = "crate::etcd::json::keys"
     )]
     pub keys: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
@@ -192,8 +195,8 @@ pub struct LeaseStatus {
     #[prost(int64, tag = "1")]
     #[serde(
         rename = "ID",
-        skip_serializing_if = "crate::json::number::is_zero",
-        with = "crate::json::number"
+        skip_serializing_if = "crate::etcd::json::number::is_zero",
+        with = "crate::etcd::json::number"
     )]
     pub id: i64,
 }
@@ -653,10 +656,13 @@ pub struct WatchResponse {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthenticateRequest {
     #[prost(string, tag = "1")]
-    #[serde(rename = "name", skip_serializing_if = "crate::json::number::is_zero")]
+    #[serde(rename = "name", skip_serializing_if = "crate::etcd::json::number::is_zero")]
     pub name: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
-    #[serde(rename = "password", skip_serializing_if = "crate::json::number::is_zero")]
+    #[serde(
+        rename = "password",
+        skip_serializing_if = "crate::etcd::json::number::is_zero"
+    )]
     pub password: ::prost::alloc::string::String,
 }
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -667,7 +673,10 @@ pub struct AuthenticateResponse {
     #[serde(rename = "header", skip_serializing_if = "Option::is_none")]
     pub header: ::core::option::Option<ResponseHeader>,
     #[prost(string, tag = "2")]
-    #[serde(rename = "token", skip_serializing_if = "crate::json::number::is_zero")]
+    #[serde(
+        rename = "token",
+        skip_serializing_if = "crate::etcd::json::number::is_zero"
+    )]
     pub token: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
