@@ -49,23 +49,30 @@ pub use quotas::{Owner, Quotas};
 use queries::PendingQuestion;
 use relay::Relay;
 
-/// A connection of a client, or one call of a front end within the process.
+/// Origin of a call, to which its answer is sent. Each number is used once in the lifetime of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u64);
+pub enum CallerId {
+    /// A connection of a native client. The times in its calls are readings of the client's clock.
+    Connection(u64),
+    /// One call of a front end within the process, for a client of HTTP or of etcd's API. It is timed by the clock of this
+    /// node.
+    FrontEnd(u64),
+    /// The node itself, which expects no answer.
+    Node,
+}
 
-impl ConnectionId {
-    /// Bit that marks calls of the front ends. Such calls are timed by the clock of this node.
-    pub(crate) const LOCAL: u64 = 1 << 63;
-    /// Represents no client: the node has started the operation itself.
-    const NONE: Self = Self(u64::MAX);
-
-    fn is_local(self) -> bool {
-        self.0 & Self::LOCAL != 0
+impl CallerId {
+    /// Returns whether the caller is a front end, whose connection serves a single call.
+    fn is_front_end(self) -> bool {
+        match self {
+            Self::FrontEnd(_) => true,
+            Self::Connection(_) | Self::Node => false,
+        }
     }
 }
 
-/// The call to answer: its connection and its number.
-pub(crate) type CallId = (ConnectionId, u64);
+/// The call to answer: its caller and its number.
+pub(crate) type CallId = (CallerId, u64);
 
 /// An action of a node. Drivers apply actions in order: a record is written before any later action is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +80,7 @@ pub enum Action {
     /// Sends a message to a peer.
     Send(ProcessId, PeerMessage),
     /// Sends a message to a client.
-    SendClient(ConnectionId, ServerMessage),
+    SendClient(CallerId, ServerMessage),
     /// Writes a record to the vote file.
     Persist(Record<Name>),
     /// Makes durable that vote numbers up to this one may be used.
@@ -158,7 +165,7 @@ pub struct NodeCore {
     direct: direct::DirectClients,
     /// Acquire calls of the front ends, which are withdrawn if the caller does not receive the answer. Contains the
     /// session, and the request once it is granted.
-    withdrawable: BTreeMap<ConnectionId, (u128, Option<RequestId>)>,
+    withdrawable: BTreeMap<CallerId, (u128, Option<RequestId>)>,
     texts: texts::Texts,
     pending_questions: BTreeMap<u64, PendingQuestion>,
     watch: watch::Watches,
@@ -358,12 +365,17 @@ impl NodeCore {
         self.actions.push(Action::Send(peer, message));
     }
 
-    fn send_client(&mut self, connection: ConnectionId, message: ServerMessage) {
-        self.actions.push(Action::SendClient(connection, message));
+    fn send_client(&mut self, caller: CallerId, message: ServerMessage) {
+        match caller {
+            CallerId::Connection(_) | CallerId::FrontEnd(_) => {
+                self.actions.push(Action::SendClient(caller, message));
+            }
+            CallerId::Node => {}
+        }
     }
 
-    pub(crate) fn answer(&mut self, (connection, number): CallId, answer: CallResponse) {
-        self.send_client(connection, ServerMessage::Response(number, answer));
+    pub(crate) fn answer(&mut self, (caller, number): CallId, answer: CallResponse) {
+        self.send_client(caller, ServerMessage::Response(number, answer));
     }
 
     fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {

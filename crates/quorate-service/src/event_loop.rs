@@ -20,7 +20,7 @@ use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerM
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::clock;
-use crate::core::{Action, ConnectionId, NodeCore, Owner, PeerError};
+use crate::core::{Action, CallerId, NodeCore, Owner, PeerError};
 use crate::disk::DurableState;
 use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_key;
@@ -37,15 +37,15 @@ const BATCH: usize = 512;
 /// An input of the event loop that does not come from a peer.
 pub(crate) enum Input {
     /// A client has connected. Messages to it go to this channel.
-    Connected(ConnectionId, Owner, mpsc::Sender<ServerMessage>),
+    Connected(CallerId, Owner, mpsc::Sender<ServerMessage>),
     /// A client makes a call.
-    Call(ConnectionId, ClientMessage),
+    Call(CallerId, ClientMessage),
     /// A client makes a call for a lease.
-    LeaseCall(ConnectionId, LeaseId, LeaseCall),
+    LeaseCall(CallerId, LeaseId, LeaseCall),
     /// A client asks for the list of its leases.
-    ListLeases(ConnectionId, String),
+    ListLeases(CallerId, String),
     /// A client has disconnected. Contains whether it received the answer that it waited for.
-    Disconnected(ConnectionId, bool),
+    Disconnected(CallerId, bool),
     /// The state file was written with this mark, or could not be written.
     StateWritten(Result<Option<u64>, String>),
     /// The node is about to stop, and clients should use other nodes.
@@ -170,7 +170,7 @@ pub(crate) struct EventLoop {
     /// Actions that wait until the records before them are written.
     unsent: Vec<Action>,
     mesh: Mesh,
-    clients: BTreeMap<ConnectionId, mpsc::Sender<ServerMessage>>,
+    clients: BTreeMap<CallerId, mpsc::Sender<ServerMessage>>,
     /// Messages to each peer, which are sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
     /// Desired content of the state file. A separate task writes it.
@@ -240,24 +240,24 @@ impl EventLoop {
     fn on_input(&mut self, input: Input) {
         let now = clock::now();
         match input {
-            Input::Connected(connection, owner, sender) => {
-                self.clients.insert(connection, sender);
-                self.core.connection_opened(connection, owner);
+            Input::Connected(caller, owner, sender) => {
+                self.clients.insert(caller, sender);
+                self.core.connection_opened(caller, owner);
             }
-            Input::Call(connection, message) => {
+            Input::Call(caller, message) => {
                 if matches!(message.call, Call::Status) {
                     self.update_peer_errors();
                 }
-                self.core.on_call(connection, message, random_key, now);
+                self.core.on_call(caller, message, random_key, now);
             }
-            Input::Disconnected(connection, answer_received) => {
-                self.clients.remove(&connection);
-                self.core.connection_closed(connection, answer_received, now);
+            Input::Disconnected(caller, answer_received) => {
+                self.clients.remove(&caller);
+                self.core.connection_closed(caller, answer_received, now);
             }
-            Input::LeaseCall(connection, lease, call) => {
-                self.core.on_lease_call(connection, lease, call, now);
+            Input::LeaseCall(caller, lease, call) => {
+                self.core.on_lease_call(caller, lease, call, now);
             }
-            Input::ListLeases(connection, owner) => self.core.list_leases(connection, owner, now),
+            Input::ListLeases(caller, owner) => self.core.list_leases(caller, owner, now),
             Input::StateWritten(Ok(mark)) => {
                 self.core.state_written(Ok(()));
                 mark.into_iter().for_each(|mark| self.core.reserved(mark, now));

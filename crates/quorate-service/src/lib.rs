@@ -24,9 +24,7 @@ mod serve;
 mod spans;
 mod vote_file;
 
-pub use crate::core::{
-    Action, ConnectionId, NodeCore, Owner, PeerError, Quotas, Settings, VoterStart,
-};
+pub use crate::core::{Action, CallerId, NodeCore, Owner, PeerError, Quotas, Settings, VoterStart};
 pub use auth::ClientConfig;
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::auth::Permissions;
 use crate::clock;
-use crate::core::ConnectionId;
+use crate::core::CallerId;
 use crate::event_loop::{Health, Inbox, Input};
 use crate::lease::{LeaseCall, LeaseId};
 
@@ -22,17 +22,22 @@ const WATCH_BUFFER: usize = 1_024;
 #[derive(Clone, Debug)]
 pub(crate) struct LocalClient {
     inbox: Inbox,
-    connections: Arc<AtomicU64>,
+    /// Number of callers so far.
+    callers: Arc<AtomicU64>,
 }
 
 impl LocalClient {
     pub(crate) fn new(inbox: Inbox) -> Self {
-        Self { inbox, connections: Arc::new(AtomicU64::new(0)) }
+        Self { inbox, callers: Arc::new(AtomicU64::new(0)) }
     }
 
-    /// Returns a new connection identifier.
-    pub(crate) fn next_connection(&self) -> ConnectionId {
-        ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed))
+    /// Returns a new identifier for the connection of a native client.
+    pub(crate) fn next_connection(&self) -> CallerId {
+        CallerId::Connection(self.next_number())
+    }
+
+    fn next_number(&self) -> u64 {
+        self.callers.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) fn inbox(&self) -> &Inbox {
@@ -134,10 +139,10 @@ impl LocalClient {
     async fn connect(
         &self,
         permissions: &Permissions,
-        input: impl FnOnce(ConnectionId) -> Input,
+        input: impl FnOnce(CallerId) -> Input,
         capacity: usize,
     ) -> Result<LocalConnection, Failure> {
-        let id = ConnectionId(self.next_connection().0 | ConnectionId::LOCAL);
+        let id = CallerId::FrontEnd(self.next_number());
         let (sender, messages) = mpsc::channel(capacity);
         let connection =
             LocalConnection { id, inbox: self.inbox.clone(), answer_received: false, messages };
@@ -181,7 +186,7 @@ async fn answer(mut connection: LocalConnection) -> Result<CallResponse, Failure
 /// Connection of one call. Dropping it disconnects the client.
 #[derive(Debug)]
 pub(crate) struct LocalConnection {
-    id: ConnectionId,
+    id: CallerId,
     inbox: Inbox,
     /// Whether the response has been received.
     answer_received: bool,

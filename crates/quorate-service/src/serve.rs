@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::auth::{Authenticator, Permissions, PresentedCredentials};
 use crate::connections::{ADMISSION_TIMEOUT, Connection, ConnectionLimit, Connections};
-use crate::core::ConnectionId;
+use crate::core::CallerId;
 use crate::etcd::ConnectionLifetime;
 use crate::event_loop::{Inbox, Input};
 use crate::files::open_files;
@@ -255,7 +255,7 @@ impl ClientListener {
 /// Handles all calls of a client, in batches, until it disconnects.
 async fn read_calls(
     mut reader: Reader<impl AsyncRead + Unpin>,
-    client: ConnectionId,
+    client: CallerId,
     permissions: &Permissions,
     inbox: &Inbox,
     outbox: mpsc::WeakSender<ServerMessage>,

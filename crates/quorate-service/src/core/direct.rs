@@ -9,23 +9,23 @@ use quorate_protocol::{Attached, CallResponse, Failure, Name, SessionKey, TEXT_M
 
 use super::quotas::Charge;
 use super::sessions::too_much;
-use super::{CallId, ConnectionId, LocalMessage, NodeCore};
+use super::{CallId, CallerId, LocalMessage, NodeCore};
 use crate::peer::{Description, RequestText, SessionText};
 
 /// Direct clients of this node.
 #[derive(Debug, Default)]
 pub(super) struct DirectClients {
-    attached: BTreeMap<ConnectionId, (u128, CandidateId)>,
-    candidates: BTreeMap<CandidateId, ConnectionId>,
+    attached: BTreeMap<CallerId, (u128, CandidateId)>,
+    candidates: BTreeMap<CandidateId, CallerId>,
 }
 
 impl DirectClients {
     /// Returns the connection of a candidate.
-    pub(super) fn connection(&self, candidate: CandidateId) -> Option<ConnectionId> {
+    pub(super) fn caller(&self, candidate: CandidateId) -> Option<CallerId> {
         self.candidates.get(&candidate).copied()
     }
 
-    pub(super) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+    pub(super) fn callers(&self) -> impl Iterator<Item = CallerId> {
         self.attached.keys().copied()
     }
 
@@ -33,24 +33,24 @@ impl DirectClients {
         self.attached.len()
     }
 
-    fn attach(&mut self, connection: ConnectionId, session: u128, candidate: CandidateId) {
-        self.detach(connection);
-        if let Some(earlier) = self.candidates.insert(candidate, connection) {
+    fn attach(&mut self, caller: CallerId, session: u128, candidate: CandidateId) {
+        self.detach(caller);
+        if let Some(earlier) = self.candidates.insert(candidate, caller) {
             self.attached.remove(&earlier);
         }
-        self.attached.insert(connection, (session, candidate));
+        self.attached.insert(caller, (session, candidate));
     }
 
     /// Unbinds a closed connection. The session lives until it expires.
-    pub(super) fn detach(&mut self, connection: ConnectionId) {
-        if let Some((_, candidate)) = self.attached.remove(&connection) {
+    pub(super) fn detach(&mut self, caller: CallerId) {
+        if let Some((_, candidate)) = self.attached.remove(&caller) {
             self.candidates.remove(&candidate);
         }
     }
 
     /// Returns whether another session uses this candidate through this node.
     fn is_foreign(&self, candidate: CandidateId, session: u128) -> bool {
-        let of = self.connection(candidate).and_then(|connection| self.attached.get(&connection));
+        let of = self.caller(candidate).and_then(|caller| self.attached.get(&caller));
         of.is_some_and(|(other, _)| *other != session)
     }
 }
@@ -147,11 +147,11 @@ impl NodeCore {
     /// quotas. Returns the failure if a request is refused.
     pub(super) fn on_candidate_messages(
         &mut self,
-        connection: ConnectionId,
+        caller: CallerId,
         messages: Vec<ToVoter<Name>>,
         now: Time,
     ) -> Option<CallResponse> {
-        let &(session, candidate) = self.direct.attached.get(&connection)?;
+        let &(session, candidate) = self.direct.attached.get(&caller)?;
         let mut refused = None;
         for message in messages {
             if !speaks_for(&message, session, candidate) {
@@ -179,12 +179,12 @@ impl NodeCore {
     /// Sets the text of a direct client's request.
     pub(super) fn describe_direct(
         &mut self,
-        connection: ConnectionId,
+        caller: CallerId,
         request: RequestId,
         why: String,
         now: Time,
     ) {
-        let Some(&(session, _)) = self.direct.attached.get(&connection) else { return };
+        let Some(&(session, _)) = self.direct.attached.get(&caller) else { return };
         let Some(session_text) =
             self.texts.session(session).map(|known| known.session_text.clone())
         else {

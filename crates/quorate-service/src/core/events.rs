@@ -8,7 +8,7 @@ use quorate_protocol::{CallResponse, Failure, LeaseInfo, Name, ServerMessage};
 
 use super::relay::{Interest, Origin, PendingCall, Relay, Sent, WaitMode, Waiter, last_of_turn};
 use super::sessions::{ECHO_TIMEOUT, WIDEN_DELAY, expiry_margin};
-use super::{Alarm, ConnectionId, NodeCore};
+use super::{Alarm, CallerId, NodeCore};
 use crate::lease::{GRANT, client_ttl};
 use crate::metrics::seconds;
 use crate::peer::{Description, PeerMessage};
@@ -160,7 +160,7 @@ impl NodeCore {
             false => relay.note_end(request, ended),
         }
         relay.candidate.forget(request);
-        let connection = relay.connection;
+        let caller = relay.caller;
         let Some(interest) = relay.take(request) else { return };
         if interest.token.is_some() {
             self.metrics.count_loss("expelled");
@@ -169,7 +169,7 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         if let (Origin::Key(key), true) = (&relay.origin, interest.token.is_some()) {
             let (session, request) = (*key, request.number);
-            self.send_client(connection, ServerMessage::Lost { session, request, revoked: true });
+            self.send_client(caller, ServerMessage::Lost { session, request, revoked: true });
         }
         let waiting = interest.waiting.into_iter().filter(|waiter| waiter.connected);
         let waiting: Vec<Waiter> = waiting.collect();
@@ -185,14 +185,10 @@ impl NodeCore {
             return;
         }
         if let Origin::Key(key) = relay.origin {
-            let notified: Vec<ConnectionId> =
-                interest.waiting.iter().map(|it| it.call_id.0).collect();
-            for connection in notified {
+            let notified: Vec<CallerId> = interest.waiting.iter().map(|it| it.call_id.0).collect();
+            for caller in notified {
                 let (session, request) = (key, request.number);
-                self.send_client(
-                    connection,
-                    ServerMessage::Position { session, request, position },
-                );
+                self.send_client(caller, ServerMessage::Position { session, request, position });
             }
         }
         self.refuse_waiters(session, request, now, |it| it.mode == WaitMode::OnlyIfFree);
@@ -388,8 +384,8 @@ impl NodeCore {
         if relay.begun(relay.beat()).is_some_and(|begun| begun + GRANT > now) {
             return;
         }
-        let (connection, sent) = (relay.connection, Sent { at: now.0 / 1_000, clock: None });
-        let beat = relay.call(connection, sent, now);
+        let (caller, sent) = (relay.caller, Sent { at: now.0 / 1_000, clock: None });
+        let beat = relay.call(caller, sent, now);
         self.send_beat(session, beat, now);
     }
 

@@ -5,7 +5,7 @@ use quorate_core::{ProcessId, Span, Time};
 use quorate_protocol::{CallResponse, Failure, ServerMessage};
 
 use super::relay::Origin;
-use super::{ConnectionId, NodeCore};
+use super::{CallerId, NodeCore};
 use crate::peer::PeerMessage;
 
 /// Time that a leaving node gives candidates elsewhere to take other votes.
@@ -63,33 +63,35 @@ impl NodeCore {
     /// Handles a closed connection. Sessions live until they expire, because their clients may reconnect. A request of a
     /// front end whose caller did not receive the answer is withdrawn from the relay here. The client may have continued
     /// through another node: a closed connection is not a statement of the client that it has stopped.
-    pub fn connection_closed(
-        &mut self,
-        connection: ConnectionId,
-        answer_received: bool,
-        now: Time,
-    ) {
-        self.direct.detach(connection);
-        self.unwatch(connection);
-        let withdrawn = self.withdrawable.remove(&connection).filter(|_| !answer_received);
+    pub fn connection_closed(&mut self, caller: CallerId, answer_received: bool, now: Time) {
+        self.direct.detach(caller);
+        self.unwatch(caller);
+        let withdrawn = self.withdrawable.remove(&caller).filter(|_| !answer_received);
         if let Some((session, granted)) = withdrawn {
-            self.withdraw_unheard(session, connection, granted, now);
+            self.withdraw_unheard(session, caller, granted, now);
         }
-        if !connection.is_local() {
-            for relay in self.relays.values_mut().filter(|it| it.connection == connection) {
-                let waiting = relay.interests.values_mut().flat_map(|it| &mut it.waiting);
-                for waiter in waiting.filter(|waiter| waiter.call_id.0 == connection) {
-                    waiter.connected = false;
-                }
-            }
+        match caller {
+            CallerId::Connection(_) => self.mark_disconnected(caller),
+            // The waiting call of a front end is withdrawn above.
+            CallerId::FrontEnd(_) | CallerId::Node => {}
         }
         self.deliver_local(now);
+    }
+
+    /// Marks the waiting calls of a closed connection. Their requests keep their positions.
+    fn mark_disconnected(&mut self, caller: CallerId) {
+        for relay in self.relays.values_mut().filter(|it| it.caller == caller) {
+            let waiting = relay.interests.values_mut().flat_map(|it| &mut it.waiting);
+            for waiter in waiting.filter(|waiter| waiter.call_id.0 == caller) {
+                waiter.connected = false;
+            }
+        }
     }
 
     fn withdraw_unheard(
         &mut self,
         session: u128,
-        connection: ConnectionId,
+        caller: CallerId,
         granted: Option<RequestId>,
         now: Time,
     ) {
@@ -98,7 +100,7 @@ impl NodeCore {
         let mut unheard = Vec::new();
         for (request, interest) in &mut relay.interests {
             let had = interest.waiting.len();
-            interest.waiting.retain(|waiter| waiter.call_id.0 != connection);
+            interest.waiting.retain(|waiter| waiter.call_id.0 != caller);
             if granted == Some(*request) {
                 interest.answered -= 1;
             }
@@ -132,12 +134,12 @@ impl NodeCore {
         // Locks that are held through this node get votes elsewhere, so that another relay finds a quorum of them.
         self.avoid_everywhere(self.settings.id, now);
         let relayed = self.relays.values().filter(|relay| matches!(relay.origin, Origin::Key(_)));
-        let mut notified: Vec<ConnectionId> = relayed.map(|relay| relay.connection).collect();
-        notified.extend(self.direct.connections().chain(self.watch.connections()));
+        let mut notified: Vec<CallerId> = relayed.map(|relay| relay.caller).collect();
+        notified.extend(self.direct.callers().chain(self.watch.callers()));
         notified.sort_unstable();
         notified.dedup();
-        for connection in notified {
-            self.send_client(connection, ServerMessage::Leaving);
+        for caller in notified {
+            self.send_client(caller, ServerMessage::Leaving);
         }
         self.fail_local_calls();
         self.deliver_local(now);
@@ -149,7 +151,7 @@ impl NodeCore {
         let mut failed = Vec::new();
         for relay in self.relays.values_mut() {
             for waiter in relay.interests.values_mut().flat_map(|it| &mut it.waiting) {
-                if waiter.connected && waiter.call_id.0.is_local() {
+                if waiter.connected && waiter.call_id.0.is_front_end() {
                     waiter.connected = false;
                     failed.push(waiter.call_id);
                 }

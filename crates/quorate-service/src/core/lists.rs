@@ -12,7 +12,7 @@ use super::holders::{holder, recorded};
 use super::queries::{FollowUp, QuestionState};
 use super::relay::{NUMBERED, last_of_turn};
 use super::sessions::too_much;
-use super::{CallId, ConnectionId, NodeCore};
+use super::{CallId, CallerId, NodeCore};
 use crate::lease::client_ttl;
 use crate::peer::{
     BallotSeen, Description, NameFilter, Question, Reply, RequestText, SessionSeen, VoteSeen,
@@ -87,14 +87,9 @@ impl NodeCore {
     }
 
     /// Lists leases of a client of etcd's API.
-    pub(crate) fn list_leases(
-        &mut self,
-        connection: super::ConnectionId,
-        owner: String,
-        now: Time,
-    ) {
+    pub(crate) fn list_leases(&mut self, caller: CallerId, owner: String, now: Time) {
         let state = QuestionState::Leases(BTreeMap::new());
-        self.ask_voters((connection, 1), Question::Leases(owner), state, now);
+        self.ask_voters((caller, 1), Question::Leases(owner), state, now);
         self.deliver_local(now);
     }
 
@@ -356,7 +351,7 @@ impl NodeCore {
     fn release_requests(&mut self, call_id: CallId, chosen: Vec<(RequestId, u64)>, now: Time) {
         let Some((last, rest)) = chosen.split_last() else { return };
         for (request, attempt) in rest {
-            self.release_at_voters((ConnectionId::NONE, 0), *request, *attempt, now);
+            self.release_at_voters((CallerId::Node, 0), *request, *attempt, now);
         }
         self.release_at_voters(call_id, last.0, last.1, now);
     }

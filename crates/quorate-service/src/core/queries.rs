@@ -8,7 +8,7 @@ use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
 use super::lists::Listing;
 use super::relay::{Origin, Sent, is_relayed};
-use super::{Alarm, CallId, NodeCore};
+use super::{Alarm, CallId, CallerId, NodeCore};
 use crate::peer::{
     BallotSeen, Description, EntrySeen, NameFilter, PeerMessage, Question, Reply, SessionSeen,
     VoteSeen,
@@ -101,15 +101,15 @@ impl NodeCore {
         self.on_reply(number, self.settings.id, reply, now);
     }
 
-    /// Returns the number of list questions that a connection waits for.
-    pub(super) fn open_lists(&self, connection: super::ConnectionId) -> usize {
+    /// Returns the number of list questions that a caller waits for.
+    pub(super) fn open_lists(&self, caller: CallerId) -> usize {
         let lists = |pending: &&PendingQuestion| {
             matches!(pending.state, QuestionState::List(_) | QuestionState::Leases(_))
         };
         self.pending_questions
             .values()
             .filter(lists)
-            .filter(|pending| pending.call_id.0 == connection)
+            .filter(|pending| pending.call_id.0 == caller)
             .count()
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use quorate_core::{Span, Time};
 use quorate_protocol::Failure;
 
-use super::{ConnectionId, NodeCore};
+use super::{CallerId, NodeCore};
 
 /// The client that a quota applies to: a client named in the configuration file, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ const KEPT: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    of_client: BTreeMap<ConnectionId, Owner>,
+    of_client: BTreeMap<CallerId, Owner>,
     of_session: BTreeMap<u128, Owner>,
     usage: BTreeMap<Owner, Usage>,
     /// Number of owners above which owners without usage are dropped.
@@ -96,11 +96,11 @@ impl Usage {
 
 impl NodeCore {
     /// Registers the owner of a new connection.
-    pub fn connection_opened(&mut self, client: ConnectionId, owner: Owner) {
+    pub fn connection_opened(&mut self, client: CallerId, owner: Owner) {
         self.owners.of_client.insert(client, owner);
     }
 
-    pub(super) fn forget_client(&mut self, client: ConnectionId, watches: usize) {
+    pub(super) fn forget_client(&mut self, client: CallerId, watches: usize) {
         let Some(owner) = self.owners.of_client.remove(&client) else { return };
         if let Some(usage) = self.owners.usage.get_mut(&owner) {
             usage.watches = usage.watches.saturating_sub(watches);
@@ -119,7 +119,7 @@ impl NodeCore {
     /// Checks whether a client may use this much more. If so, the usage is counted.
     pub(super) fn charge(
         &mut self,
-        client: ConnectionId,
+        client: CallerId,
         added: Charge,
         now: Time,
     ) -> Result<(), Failure> {
@@ -183,7 +183,7 @@ impl NodeCore {
     }
 
     /// Records the owner of a session.
-    pub(super) fn set_owner(&mut self, client: ConnectionId, key: u128) {
+    pub(super) fn set_owner(&mut self, client: CallerId, key: u128) {
         let Some(owner) = self.owners.of_client.get(&client).cloned() else { return };
         self.owners.usage.entry(owner.clone()).or_default().sessions.insert(key);
         self.owners.of_session.insert(key, owner);

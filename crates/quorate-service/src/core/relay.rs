@@ -20,7 +20,7 @@ use quorate_protocol::{CallResponse, Failure, HeldLock, Name, Validity};
 
 use sha2::{Digest, Sha256};
 
-use super::{CallId, ConnectionId};
+use super::{CallId, CallerId};
 use crate::lease::LeaseId;
 
 /// Maximum number of recent beats from which validity may be counted.
@@ -92,8 +92,8 @@ impl Origin {
 pub(super) struct Sent {
     /// When the call was sent, in microseconds.
     pub(super) at: u64,
-    /// The connection whose client's clock `at` refers to; `None` for this node's own clock.
-    pub(super) clock: Option<ConnectionId>,
+    /// The caller whose clock `at` refers to; `None` for this node's own clock.
+    pub(super) clock: Option<CallerId>,
 }
 
 /// A beat that a call has begun.
@@ -127,8 +127,8 @@ pub(super) struct Relay {
     ended_last: VecDeque<RequestId>,
     /// Requests that were ended by force.
     pub(super) forced: BTreeSet<RequestId>,
-    /// The connection of the client's latest call.
-    pub(super) connection: ConnectionId,
+    /// The caller of the client's latest call.
+    pub(super) caller: CallerId,
     /// The newest beat that was announced to relays at other nodes.
     pub(super) announced_beat: u64,
     /// Whether a lock of a lease was released by force. Then the lease is no longer kept alive, because its client has no
@@ -202,7 +202,7 @@ impl Relay {
         ttl: Span,
         (id, incarnation): (CandidateId, u64),
         electorate: Electorate,
-        connection: ConnectionId,
+        caller: CallerId,
         now: Time,
     ) -> Self {
         let beat = Beat { incarnation, number: 0 };
@@ -220,7 +220,7 @@ impl Relay {
             ended: BTreeMap::new(),
             ended_last: VecDeque::new(),
             forced: BTreeSet::new(),
-            connection,
+            caller,
             announced_beat: 0,
             doomed: false,
         }
@@ -231,8 +231,8 @@ impl Relay {
     }
 
     /// Begins a beat for a call of the client, and returns its number.
-    pub(super) fn call(&mut self, connection: ConnectionId, sent: Sent, now: Time) -> u64 {
-        (self.called, self.connection) = (now, connection);
+    pub(super) fn call(&mut self, caller: CallerId, sent: Sent, now: Time) -> u64 {
+        (self.called, self.caller) = (now, caller);
         let number = self.beat() + 1;
         self.candidate.note_beat(number, 0);
         self.beats.push_back(Begun { number, sent, at: now });

@@ -12,7 +12,7 @@ use super::queries::FollowUp;
 use super::relay::{Interest, Origin, Sent};
 use super::sessions::{SessionCall, WIDEN_DELAY};
 use super::voter_host::node_of;
-use super::{Alarm, CallId, ConnectionId, NodeCore};
+use super::{Alarm, CallId, CallerId, NodeCore};
 use crate::peer::{Description, PeerMessage, SessionText};
 
 /// A session that is being looked up at the voters.
@@ -53,7 +53,7 @@ impl NodeCore {
         }
     }
 
-    fn restart_relay(&mut self, origin: Origin, ttl: Span, connection: ConnectionId, now: Time) {
+    fn restart_relay(&mut self, origin: Origin, ttl: Span, caller: CallerId, now: Time) {
         let session = origin.id();
         if self.texts.session(session).is_none() {
             let (lease, owner) = match &origin {
@@ -66,8 +66,8 @@ impl NodeCore {
                 SessionText { client_name, client_location, node, relayed: true, lease, owner };
             self.describe(Description { session, session_text, request: None }, now);
         }
-        self.start_relay(origin, ttl, connection, now);
-        self.set_owner(connection, session);
+        self.start_relay(origin, ttl, caller, now);
+        self.set_owner(caller, session);
     }
 
     /// Handles the result of a lookup: the time-to-live of the session, or `None` if no voter of a quorum knows it. `Err`
@@ -77,9 +77,9 @@ impl NodeCore {
         let failure = match found {
             Ok(Some(ttl)) => {
                 if !self.relays.contains_key(&session)
-                    && let Some(((connection, _), ..)) = calls.first()
+                    && let Some(((caller, _), ..)) = calls.first()
                 {
-                    self.restart_relay(origin.clone(), ttl, *connection, now);
+                    self.restart_relay(origin.clone(), ttl, *caller, now);
                 }
                 for (call_id, call, sent) in calls {
                     self.relay_call(call_id, &origin, call, sent, now);
@@ -156,8 +156,8 @@ impl NodeCore {
         else {
             return self.send(from, PeerMessage::NoRelay(session));
         };
-        let connection = relay.connection;
-        let beat = relay.call(connection, Sent { at: now.0 / 1_000, clock: None }, now);
+        let caller = relay.caller;
+        let beat = relay.call(caller, Sent { at: now.0 / 1_000, clock: None }, now);
         self.send_beat(session, beat, now);
     }
 

@@ -7,7 +7,7 @@ use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, Session
 use super::queries::{FollowUp, QuestionState};
 use super::quotas::Charge;
 use super::relay::{Interest, NUMBERED, Origin, PendingCall, Relay, Sent, WaitMode, Waiter};
-use super::{Alarm, CallId, ConnectionId, NodeCore};
+use super::{Alarm, CallId, CallerId, NodeCore};
 use crate::lease::{LeaseCall, LeaseId, voter_ttl};
 use crate::peer::{Description, Question, RequestText, SessionText};
 
@@ -61,14 +61,18 @@ impl NodeCore {
     /// Handles a call of a client. `key` generates the key of a new session.
     pub fn on_call(
         &mut self,
-        connection: ConnectionId,
+        caller: CallerId,
         message: ClientMessage,
         key: impl FnOnce() -> SessionKey,
         now: Time,
     ) {
         let ClientMessage { number, sent, call } = message;
-        let call_id = (connection, number);
-        let sent = Sent { at: sent, clock: (!connection.is_local()).then_some(connection) };
+        let call_id = (caller, number);
+        let clock = match caller {
+            CallerId::Connection(_) => Some(caller),
+            CallerId::FrontEnd(_) | CallerId::Node => None,
+        };
+        let sent = Sent { at: sent, clock };
         let session = |core: &mut Self, key: SessionKey, call| {
             core.session_call(call_id, Origin::Key(key), call, sent, now);
             None
@@ -93,8 +97,8 @@ impl NodeCore {
             Call::Close(key) => session(self, key, SessionCall::Close),
             Call::Session(key) => session(self, key, SessionCall::List),
             Call::Acquire { session: key, request, name, mode: _, wait_ms, why, inside } => {
-                if connection.is_local() {
-                    self.withdrawable.insert(connection, (key.id(), None));
+                if caller.is_front_end() {
+                    self.withdrawable.insert(caller, (key.id(), None));
                 }
                 let (number, enqueue) = (request, false);
                 let acquire = AcquireCall { number, name, wait_ms, why, inside, enqueue };
@@ -116,9 +120,9 @@ impl NodeCore {
             Call::Attach { session: key, client_name, client_location, candidate } => {
                 Some(self.attach(call_id, key, (client_name, client_location), candidate, now))
             }
-            Call::ToVoter(messages) => self.on_candidate_messages(connection, messages, now),
+            Call::ToVoter(messages) => self.on_candidate_messages(caller, messages, now),
             Call::Describe { request, why } => {
-                self.describe_direct(connection, request, why, now);
+                self.describe_direct(caller, request, why, now);
                 None
             }
         };
@@ -129,12 +133,12 @@ impl NodeCore {
     /// Handles a call for a lease of etcd's API.
     pub(crate) fn on_lease_call(
         &mut self,
-        connection: ConnectionId,
+        caller: CallerId,
         lease: LeaseId,
         call: LeaseCall,
         now: Time,
     ) {
-        let (call_id, origin) = ((connection, 1), Origin::Lease(lease));
+        let (call_id, origin) = ((caller, 1), Origin::Lease(lease));
         let sent = Sent { at: now.0 / 1_000, clock: None };
         let acquire = |name, number, why, enqueue| {
             let (wait_ms, inside) = (None, None);
@@ -149,11 +153,11 @@ impl NodeCore {
             LeaseCall::KeepAlive => SessionCall::KeepAlive,
             LeaseCall::TimeToLive => SessionCall::LeaseInfo,
             LeaseCall::Acquire { name, request, value } => {
-                self.withdrawable.insert(connection, (origin.id(), None));
+                self.withdrawable.insert(caller, (origin.id(), None));
                 acquire(name, request, value, false)
             }
             LeaseCall::Enqueue { name, request, value } => {
-                self.withdrawable.insert(connection, (origin.id(), None));
+                self.withdrawable.insert(caller, (origin.id(), None));
                 acquire(name, request, value, true)
             }
             LeaseCall::Release { name, token } => SessionCall::ReleaseName { name, token },
@@ -231,16 +235,10 @@ impl NodeCore {
         None
     }
 
-    pub(super) fn start_relay(
-        &mut self,
-        origin: Origin,
-        ttl: Span,
-        connection: ConnectionId,
-        now: Time,
-    ) {
+    pub(super) fn start_relay(&mut self, origin: Origin, ttl: Span, caller: CallerId, now: Time) {
         let session = origin.id();
         let ids = (self.new_candidate(), self.unique_number());
-        let relay = Relay::new(origin, ttl, ids, self.electorate.clone(), connection, now);
+        let relay = Relay::new(origin, ttl, ids, self.electorate.clone(), caller, now);
         self.candidates.insert(ids.0, session);
         self.relays.insert(session, relay);
         self.alarms.insert((now + ttl + expiry_margin(ttl), Alarm::Relay(session)));

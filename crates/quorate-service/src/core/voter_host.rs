@@ -114,14 +114,12 @@ impl NodeCore {
             }
         }
         let (me, node) = (self.settings.id, node_of(candidate));
-        if let Some(connection) = self.direct.connection(candidate) {
+        if let Some(caller) = self.direct.caller(candidate) {
             match self.actions.last_mut() {
-                Some(Action::SendClient(to, ServerMessage::FromVoter(batch)))
-                    if *to == connection =>
-                {
+                Some(Action::SendClient(to, ServerMessage::FromVoter(batch))) if *to == caller => {
                     batch.push(message);
                 }
-                _ => self.send_client(connection, ServerMessage::FromVoter(vec![message])),
+                _ => self.send_client(caller, ServerMessage::FromVoter(vec![message])),
             }
         } else if node == me {
             self.local_messages.push_back(LocalMessage::ToCandidate(me, candidate, message));

@@ -13,7 +13,7 @@ use super::holders::{Holder, holder};
 use super::queries::QuestionState;
 use super::quotas::Charge;
 use super::sessions::too_much;
-use super::{Alarm, CallId, ConnectionId, NodeCore};
+use super::{Alarm, CallId, CallerId, NodeCore};
 use crate::peer::{BallotSeen, Description, PeerMessage, Question, WatchUpdate};
 
 /// Maximum number of watched prefixes of one connection.
@@ -38,39 +38,39 @@ const BALLOTS_MOST: usize = 512;
 /// Prefixes that clients of this node watch.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
-    by_connection: BTreeMap<ConnectionId, BTreeSet<String>>,
-    by_prefix: BTreeMap<String, BTreeSet<ConnectionId>>,
+    by_caller: BTreeMap<CallerId, BTreeSet<String>>,
+    by_prefix: BTreeMap<String, BTreeSet<CallerId>>,
 }
 
 impl Watchers {
     pub(super) fn is_empty(&self) -> bool {
-        self.by_connection.is_empty()
+        self.by_caller.is_empty()
     }
 
-    fn count(&self, connection: ConnectionId) -> usize {
-        self.by_connection.get(&connection).map_or(0, BTreeSet::len)
+    fn count(&self, caller: CallerId) -> usize {
+        self.by_caller.get(&caller).map_or(0, BTreeSet::len)
     }
 
-    fn has(&self, connection: ConnectionId, prefix: &str) -> bool {
-        self.by_connection.get(&connection).is_some_and(|prefixes| prefixes.contains(prefix))
+    fn has(&self, caller: CallerId, prefix: &str) -> bool {
+        self.by_caller.get(&caller).is_some_and(|prefixes| prefixes.contains(prefix))
     }
 
     /// Adds a watch; returns whether the prefix was not watched on this node before.
-    fn add(&mut self, connection: ConnectionId, prefix: &str) -> bool {
-        self.by_connection.entry(connection).or_default().insert(prefix.to_owned());
-        let connections = self.by_prefix.entry(prefix.to_owned()).or_default();
-        connections.insert(connection);
-        connections.len() == 1
+    fn add(&mut self, caller: CallerId, prefix: &str) -> bool {
+        self.by_caller.entry(caller).or_default().insert(prefix.to_owned());
+        let callers = self.by_prefix.entry(prefix.to_owned()).or_default();
+        callers.insert(caller);
+        callers.len() == 1
     }
 
     /// Removes all watches of a connection; returns their number, and the prefixes that are no longer watched on this node.
-    fn remove(&mut self, connection: ConnectionId) -> (usize, Vec<String>) {
-        let Some(prefixes) = self.by_connection.remove(&connection) else { return (0, Vec::new()) };
+    fn remove(&mut self, caller: CallerId) -> (usize, Vec<String>) {
+        let Some(prefixes) = self.by_caller.remove(&caller) else { return (0, Vec::new()) };
         let had = prefixes.len();
         let last = |prefix: &String| {
-            let Some(connections) = self.by_prefix.get_mut(prefix) else { return false };
-            connections.remove(&connection);
-            let last = connections.is_empty();
+            let Some(callers) = self.by_prefix.get_mut(prefix) else { return false };
+            callers.remove(&caller);
+            let last = callers.is_empty();
             if last {
                 self.by_prefix.remove(prefix);
             }
@@ -79,7 +79,7 @@ impl Watchers {
         (had, prefixes.into_iter().filter(last).collect())
     }
 
-    fn matching(&self, name: &str) -> BTreeSet<ConnectionId> {
+    fn matching(&self, name: &str) -> BTreeSet<CallerId> {
         prefixes_of(name).filter_map(|part| self.by_prefix.get(part)).flatten().copied().collect()
     }
 }
@@ -114,9 +114,9 @@ fn matches(prefixes: &BTreeSet<String>, name: &Name) -> bool {
 
 impl Watches {
     /// Activates a watch, because all reachable nodes know the prefix.
-    pub(super) fn begin(&mut self, connection: ConnectionId, prefix: &str) {
-        if self.wanted.has(connection, prefix) {
-            self.active.add(connection, prefix);
+    pub(super) fn begin(&mut self, caller: CallerId, prefix: &str) {
+        if self.wanted.has(caller, prefix) {
+            self.active.add(caller, prefix);
         }
     }
 
@@ -124,8 +124,8 @@ impl Watches {
         prefixes_of(name.text()).any(|part| self.wanted.by_prefix.contains_key(part))
     }
 
-    pub(super) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
-        self.wanted.by_connection.keys().copied()
+    pub(super) fn callers(&self) -> impl Iterator<Item = CallerId> {
+        self.wanted.by_caller.keys().copied()
     }
 
     /// Forgets names that no client watches.
@@ -175,10 +175,10 @@ impl NodeCore {
     }
 
     /// Removes all watches of a connection that is closed.
-    pub(super) fn unwatch(&mut self, connection: ConnectionId) {
-        self.watch.active.remove(connection);
-        let (had, remove) = self.watch.wanted.remove(connection);
-        self.forget_client(connection, had);
+    pub(super) fn unwatch(&mut self, caller: CallerId) {
+        self.watch.active.remove(caller);
+        let (had, remove) = self.watch.wanted.remove(caller);
+        self.forget_client(caller, had);
         if !remove.is_empty() {
             self.send_watch_update(WatchUpdate { remove, ..WatchUpdate::default() });
         }
@@ -328,10 +328,10 @@ mod tests {
     use quorate_protocol::{Call, ClientMessage, Failure, SessionKey};
 
     fn watch(core: &mut NodeCore, connection: u64, prefix: &str) {
-        core.connection_opened(ConnectionId(connection), Owner::new("test"));
+        core.connection_opened(CallerId::Connection(connection), Owner::new("test"));
         let call = Call::Watch { prefix: prefix.to_owned() };
         let message = ClientMessage { number: 1, sent: 0, call };
-        core.on_call(ConnectionId(connection), message, || SessionKey(0), Time(2));
+        core.on_call(CallerId::Connection(connection), message, || SessionKey(0), Time(2));
     }
 
     /// Returns the number of bytes sent to peers about watches.
@@ -354,7 +354,7 @@ mod tests {
         let begun = watch_update_bytes(&mut core);
         assert!(begun < 2 * 2_200 * 300, "{begun} bytes");
         for connection in 0..2_200 {
-            core.connection_closed(ConnectionId(connection), true, Time(3));
+            core.connection_closed(CallerId::Connection(connection), true, Time(3));
         }
         let ended = watch_update_bytes(&mut core);
         assert!(ended < 2 * 2_200 * 300, "{ended} bytes");
@@ -366,10 +366,10 @@ mod tests {
         let mut core = node_of_three();
         (0..3).for_each(|connection| watch(&mut core, connection, "a/"));
         assert!(watch_update_bytes(&mut core) > 0);
-        core.connection_closed(ConnectionId(0), true, Time(3));
-        core.connection_closed(ConnectionId(1), true, Time(3));
+        core.connection_closed(CallerId::Connection(0), true, Time(3));
+        core.connection_closed(CallerId::Connection(1), true, Time(3));
         assert_eq!(watch_update_bytes(&mut core), 0);
-        core.connection_closed(ConnectionId(2), true, Time(3));
+        core.connection_closed(CallerId::Connection(2), true, Time(3));
         assert!(watch_update_bytes(&mut core) > 0);
     }
 
@@ -398,14 +398,14 @@ mod tests {
         (0..4).for_each(|connection| watch(&mut core, connection, &connection.to_string()));
         let refused = core.actions().find_map(|action| match action {
             Action::SendClient(
-                ConnectionId(3),
+                CallerId::Connection(3),
                 ServerMessage::Response(_, CallResponse::Failed(Failure::TooMuch(why))),
             ) => Some(why),
             _ => None,
         });
         assert_eq!(refused.as_deref(), Some("one client may have at most 3 watches"));
-        core.connection_closed(ConnectionId(0), true, Time(3));
+        core.connection_closed(CallerId::Connection(0), true, Time(3));
         watch(&mut core, 5, "5");
-        assert!(core.watch.wanted.has(ConnectionId(5), "5"));
+        assert!(core.watch.wanted.has(CallerId::Connection(5), "5"));
     }
 }

@@ -8,6 +8,7 @@ use quorate_protocol::{
 use super::clients::{Ending, Key, Kind};
 use super::rng::{MS, SECOND};
 use super::world::{Event, Input, World};
+use crate::core::CallerId;
 use crate::lease::{LeaseCall, LeaseId};
 
 /// Clients of etcd's API do not rely on answers that take longer than this, by the client's clock. The service documents
@@ -16,7 +17,7 @@ const ANSWER: Span = Span::from_millis(450);
 
 #[derive(Clone, Debug)]
 pub(super) struct OpenCall {
-    pub(super) connection: u64,
+    pub(super) connection: CallerId,
     pub(super) node: usize,
     pub(super) sent: Time,
     pub(super) operation: Operation,
@@ -101,7 +102,7 @@ impl World {
         self.call_again(at, number);
     }
 
-    pub(super) fn on_connection_broken(&mut self, connection: u64) {
+    pub(super) fn on_connection_broken(&mut self, connection: CallerId) {
         let Some(it) = self.connections.get_mut(&connection) else { return };
         let (at, process, node) = (it.client, it.client_process, it.node);
         if std::mem::replace(&mut it.closed, true) {
@@ -201,7 +202,7 @@ impl World {
     }
 
     /// Handles a message of a node to a client.
-    pub(super) fn on_server_message(&mut self, connection: u64, message: ServerMessage) {
+    pub(super) fn on_server_message(&mut self, connection: CallerId, message: ServerMessage) {
         let Some(it) = self.connections.get(&connection) else { return };
         let (at, closed) = (it.client, it.closed);
         let client = &self.clients[at];

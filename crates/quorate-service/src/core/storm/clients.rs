@@ -8,6 +8,7 @@ use quorate_protocol::SessionKey;
 use super::calls::{OpenCall, Operation};
 use super::rng::{Clock, MS, Rng, SECOND};
 use super::world::{Event, World};
+use crate::core::CallerId;
 use crate::lease::LeaseId;
 
 /// The protocol that a client uses.
@@ -76,7 +77,7 @@ pub(super) struct Client {
     /// this one holds nothing.
     pub(super) spoiled: bool,
     pub(super) node: usize,
-    pub(super) connection: Option<u64>,
+    pub(super) connection: Option<CallerId>,
     pub(super) calls: BTreeMap<u64, OpenCall>,
     pub(super) numbers: u64,
     requests: u64,

@@ -5,7 +5,7 @@ use quorate_protocol::{CallResponse, ServerMessage, SessionKey, Validity};
 
 use super::rng::{MS, SECOND};
 use super::world::{Event, Input, World};
-use crate::core::ConnectionId;
+use crate::core::CallerId;
 use crate::peer::PeerMessage;
 
 /// The link between two nodes. It preserves order, and loses nothing until it breaks.
@@ -172,9 +172,12 @@ impl World {
     }
 
     /// Opens a connection of a client to a node.
-    pub(super) fn open_connection(&mut self, client: usize, node: usize, local: bool) -> u64 {
+    pub(super) fn open_connection(&mut self, client: usize, node: usize, local: bool) -> CallerId {
         self.numbers += 1;
-        let id = self.numbers | if local { ConnectionId::LOCAL } else { 0 };
+        let id = match local {
+            true => CallerId::FrontEnd(self.numbers),
+            false => CallerId::Connection(self.numbers),
+        };
         let connection = Connection {
             client,
             client_process: self.clients[client].process,
@@ -197,7 +200,7 @@ impl World {
     }
 
     /// Returns when a message over a connection arrives; `None` if it is lost, which also breaks the connection.
-    fn arrival(&mut self, connection: u64, to_node: bool) -> Option<u64> {
+    fn arrival(&mut self, connection: CallerId, to_node: bool) -> Option<u64> {
         let delay = self.delay();
         let lost = self.is_stormy() && !self.setup.gentle && self.rng.one_in(60);
         let (client, node) = self.connections.get(&connection).map(|it| (it.client, it.node))?;
@@ -222,13 +225,13 @@ impl World {
         Some(*last)
     }
 
-    pub(super) fn send_to_node(&mut self, connection: u64, input: Input) {
+    pub(super) fn send_to_node(&mut self, connection: CallerId, input: Input) {
         if let Some(time) = self.arrival(connection, true) {
             self.plan(time, Event::ToNode { connection, input });
         }
     }
 
-    pub(super) fn send_to_client(&mut self, connection: u64, message: ServerMessage) {
+    pub(super) fn send_to_client(&mut self, connection: CallerId, message: ServerMessage) {
         let Some(it) = self.connections.get(&connection) else { return };
         if it.local && !matches!(message, ServerMessage::Response(..)) {
             return;
@@ -245,7 +248,7 @@ impl World {
     }
 
     /// Closes a connection, because the client has closed it or its process has died.
-    pub(super) fn close_connection(&mut self, connection: u64) {
+    pub(super) fn close_connection(&mut self, connection: CallerId) {
         let Some(it) = self.connections.get_mut(&connection) else { return };
         if !std::mem::replace(&mut it.closed, true) {
             self.send_to_node(connection, Input::Closed { answer_received: false });
@@ -253,7 +256,7 @@ impl World {
     }
 
     /// Handles an input that arrives at a node over a connection.
-    pub(super) fn on_node_input(&mut self, connection: u64, input: Input) {
+    pub(super) fn on_node_input(&mut self, connection: CallerId, input: Input) {
         let refused = self.now + 1 + self.rng.below(200 * MS);
         let silent = self.rng.one_in(3);
         let Some(it) = self.connections.get_mut(&connection) else { return };
@@ -268,12 +271,11 @@ impl World {
         if it.closed_at_node {
             return;
         }
-        let id = ConnectionId(connection);
         let fresh = !std::mem::replace(&mut it.known, true);
         let (local, client) = (it.local, it.client);
         if fresh {
             let owner = crate::core::Owner::new(&format!("client {client}"));
-            self.with_core(node, |core, _| core.connection_opened(id, owner));
+            self.with_core(node, |core, _| core.connection_opened(connection, owner));
         }
         let key = SessionKey(self.rng.next_u128());
         match input {
@@ -284,15 +286,17 @@ impl World {
                 if let Some(it) = self.connections.get_mut(&connection) {
                     it.called_at = message.sent;
                 }
-                self.with_core(node, |core, now| core.on_call(id, message, || key, now));
+                self.with_core(node, |core, now| core.on_call(connection, message, || key, now));
             }
             Input::LeaseCall(lease, call) => {
-                self.with_core(node, |core, now| core.on_lease_call(id, lease, call, now));
+                self.with_core(node, |core, now| core.on_lease_call(connection, lease, call, now));
             }
             Input::Closed { answer_received } => {
                 let Some(it) = self.connections.get_mut(&connection) else { return };
                 it.closed_at_node = true;
-                self.with_core(node, |core, now| core.connection_closed(id, answer_received, now));
+                self.with_core(node, |core, now| {
+                    core.connection_closed(connection, answer_received, now)
+                });
             }
         }
     }

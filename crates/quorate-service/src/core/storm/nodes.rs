@@ -108,9 +108,7 @@ impl World {
         for action in rest {
             match action {
                 Action::Send(peer, message) => self.send_peer(at, peer.index(), message),
-                Action::SendClient(connection, message) => {
-                    self.send_to_client(connection.0, message)
-                }
+                Action::SendClient(connection, message) => self.send_to_client(connection, message),
                 Action::Reserve(mark) => {
                     let time = self.now + self.rng.below(20 * MS);
                     let process = self.nodes[at].process;

@@ -9,6 +9,7 @@ use super::clients::Client;
 use super::links::{Connection, Link};
 use super::nodes::Node;
 use super::rng::{Rng, SECOND};
+use crate::core::CallerId;
 use crate::lease::{LeaseCall, LeaseId};
 use crate::peer::PeerMessage;
 
@@ -96,16 +97,16 @@ pub(super) enum Event {
         mark: u64,
     },
     ToNode {
-        connection: u64,
+        connection: CallerId,
         input: Input,
     },
     ToClient {
-        connection: u64,
+        connection: CallerId,
         message: ServerMessage,
     },
     /// A client notices that a connection is broken.
     Broken {
-        connection: u64,
+        connection: CallerId,
     },
     /// A call of a client has had no answer for too long.
     Late {
@@ -158,7 +159,7 @@ pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) clients: Vec<Client>,
     pub(super) links: BTreeMap<(usize, usize), Link>,
-    pub(super) connections: BTreeMap<u64, Connection>,
+    pub(super) connections: BTreeMap<CallerId, Connection>,
     /// Cuts between a client and a node, with the time at which each ends.
     pub(super) cuts: BTreeMap<(usize, usize), u64>,
     /// Faults happen only before this time.
