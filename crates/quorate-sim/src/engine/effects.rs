@@ -1,0 +1,344 @@
+//! The engine of a world: applies the effects of processes and holds the pending events.
+
+use quorate_core::{
+    Belief, Effect, Effects, Message, Process, ProcessId, ProcessSet, Recipients, Span, Time,
+};
+
+use super::external_queues::ExternalQueues;
+use super::network::{Fate, Loss, Network};
+use super::node::Node;
+use super::observer::{Departure, Moment, Observer};
+use super::oracle::Oracle;
+use super::queue::{Label, Queue};
+use super::slab::Slab;
+use super::world::Limits;
+use crate::random::Random;
+use crate::run::{Agenda, User};
+use crate::scenario::plan::FaultEvent;
+use crate::scenario::traitor::Treatment;
+
+/// Everything in a world except the processes themselves.
+pub(crate) struct Engine<P: Process, U, O> {
+    pub(crate) n: usize,
+    pub(crate) now: Time,
+    pub(crate) event: u64,
+    pub(crate) messages: u64,
+    pub(crate) deliveries: u64,
+    pub(crate) queue: Queue<Item<P::Message>>,
+    pub(crate) scheduled: Slab<ScheduledEvent<P>>,
+    pub(crate) network: Network,
+    pub(crate) oracle: Option<Oracle>,
+    /// Whether handling a message may take time at any process.
+    pub(crate) handling_takes_time: bool,
+    pub(crate) handling: Span,
+    pub(crate) traitor_random: Random,
+    pub(crate) round: Option<Round>,
+    pub(crate) agenda: Agenda<P::Command>,
+    pub(crate) limits: Limits,
+    /// Queues of an externally driven world: scheduled events by process, messages by link. None in a simulation.
+    pub(crate) external: Option<Box<ExternalQueues<P>>>,
+    pub(crate) user: U,
+    pub(crate) observer: O,
+}
+
+/// Synchronous rounds, and the processes that await the end of the current one.
+pub(crate) struct Round {
+    pub(crate) length: Span,
+    pub(crate) awaited_by: ProcessSet,
+    /// Number of the last round that has ended.
+    pub(crate) last_ended: u64,
+}
+
+/// Live processes that await the end of the round.
+pub(crate) fn awaiting(round: Option<&Round>, up: &[bool]) -> ProcessSet {
+    let awaited = round.into_iter().flat_map(|round| &round.awaited_by);
+    awaited.filter(|process| up[process.index()]).collect()
+}
+
+/// A queued item: a message, or the slot of a scheduled event in `Engine::scheduled`.
+#[derive(Debug)]
+pub(crate) enum Item<M> {
+    Message(M),
+    Scheduled(u32),
+}
+
+/// An event that is rarer than a message and may be larger. Such events live in a slab, which keeps queued items small.
+#[derive(Debug)]
+pub(crate) enum ScheduledEvent<P: Process> {
+    /// A message whose receiver has spent the handling time.
+    Handled(Envelope<P::Message>),
+    Timer {
+        process: ProcessId,
+        generation: u32,
+        set_in: u64,
+        timer: P::Timer,
+    },
+    Command(PendingCommand<P::Command>),
+    Belief {
+        observer: ProcessId,
+        belief: Belief,
+        because_of: u64,
+        epoch: u32,
+    },
+    Fault(FaultEvent),
+}
+
+/// A message in flight.
+#[derive(Debug)]
+pub(crate) struct Envelope<M> {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    /// The tag that the observer attached to the message.
+    pub(crate) tag: u32,
+    pub(crate) message: M,
+}
+
+/// A command that a user gives to a process.
+#[derive(Debug)]
+pub(crate) struct PendingCommand<C> {
+    pub(crate) process: ProcessId,
+    pub(crate) command: C,
+    /// The event that caused the user to give the command.
+    pub(crate) because_of: Option<u64>,
+    /// The incarnation of the process that the command is for. None if
+    /// it was planned from the start: then it is for any incarnation.
+    pub(crate) incarnation: Option<u32>,
+}
+
+impl<P, U, O> Engine<P, U, O>
+where
+    P: Process,
+    U: User<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
+    pub(crate) fn moment(&self, process: ProcessId) -> Moment {
+        Moment { event: self.event, time: self.now, process }
+    }
+
+    #[inline(always)]
+    pub(crate) fn next_moment(&mut self, process: ProcessId) -> Moment {
+        self.event += 1;
+        self.moment(process)
+    }
+
+    pub(crate) fn schedule_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
+        let Some(oracle) = &mut self.oracle else { return };
+        let (delay, epoch) = oracle.delay(observer, belief.about());
+        let time = self.now + delay;
+        self.enqueue(time, ScheduledEvent::Belief { observer, belief, because_of, epoch });
+    }
+
+    /// Returns why a message that reached its receiver is not handled, or none if it is handled.
+    #[inline(always)]
+    pub(crate) fn drop_reason(
+        &mut self,
+        node: &Node<P>,
+        from: ProcessId,
+        to: ProcessId,
+    ) -> Option<Loss> {
+        if !node.up {
+            return Some(Loss::Down);
+        }
+        if let Some(block_reason) = self.network.block_reason(from, to) {
+            return Some(block_reason);
+        }
+        let omits = node.omit_receive();
+        (omits > 0.0 && self.network.draw_omission(omits)).then_some(Loss::ReceiveOmission)
+    }
+
+    /// Applies the effects of a process in order. Returns whether the process crashed while it sent a multicast.
+    #[inline(always)]
+    pub(crate) fn apply_effects(
+        &mut self,
+        node: &mut Node<P>,
+        at: Moment,
+        effects: &mut Effects<P>,
+    ) -> bool {
+        // About every second message causes no effects.
+        if effects.is_empty() {
+            return false;
+        }
+        for effect in effects.drain() {
+            match effect {
+                Effect::Send { to, message } => self.send(node, at, to, message),
+                Effect::Multicast { to, message } => {
+                    if self.multicast(node, at, &to, &message) {
+                        return true;
+                    }
+                }
+                Effect::SetTimer { timer, after } => {
+                    let generation = node.set_timer(timer.clone());
+                    let time = self.now + node.real_span(after);
+                    let process = at.process;
+                    self.enqueue(
+                        time,
+                        ScheduledEvent::Timer { process, generation, set_in: at.event, timer },
+                    );
+                }
+                Effect::CancelTimer(timer) => node.cancel_timer(&timer),
+                Effect::AwaitRound => {
+                    if let Some(round) = &mut self.round {
+                        round.awaited_by.insert(at.process);
+                    }
+                }
+                Effect::Output(output) => {
+                    self.observer.output(at, &output);
+                    if self.user.voids_plans(&output) {
+                        node.incarnation += 1;
+                    }
+                    self.user.on_output(at.process, &output, &mut self.agenda);
+                    self.flush_agenda(node, at);
+                }
+                Effect::Believed(belief) => self.observer.belief_changed(at, belief),
+                Effect::Ignored(why) => self.observer.ignore(at, why),
+            }
+        }
+        false
+    }
+
+    /// Schedules the commands that users give in response to an output. They are always for the process of the output.
+    fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
+        while let Some((process, after, command)) = self.agenda.pop() {
+            let incarnation = Some(node.incarnation);
+            let pending =
+                PendingCommand { process, command, because_of: Some(at.event), incarnation };
+            self.enqueue(self.now + node.paced(after), ScheduledEvent::Command(pending));
+        }
+    }
+
+    /// Whether queued items and the link state exceed the memory limit.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.queue.len() + self.network.weight() > self.limits.queued
+    }
+
+    #[inline(never)]
+    pub(crate) fn enqueue(&mut self, time: Time, event: ScheduledEvent<P>) {
+        if let Some(external) = &mut self.external {
+            return external.plan(time, event);
+        }
+        let slot = self.scheduled.insert(event);
+        self.queue.push(time.0, Label::default(), Item::Scheduled(slot));
+    }
+
+    /// Sends to each recipient in ascending order. Returns whether the sender crashed while doing so.
+    fn multicast(
+        &mut self,
+        node: &Node<P>,
+        at: Moment,
+        to: &Recipients,
+        message: &P::Message,
+    ) -> bool {
+        let sends_left = node.crash_after_sends();
+        let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
+        // One loop for both cases: the inlined code of `send` would otherwise be compiled twice.
+        for to in to.among(self.n, at.process).take(most) {
+            self.send(node, at, to, message.clone());
+        }
+        sends_left.is_some()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        if !node.has_no_faults() {
+            return self.send_with_faults(node, at, to, message);
+        }
+        self.dispatch(at, to, message);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_with_faults(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        let omits = node.omit_send();
+        if to != at.process && omits > 0.0 && self.network.draw_omission(omits) {
+            return self.suppress(at, to, &message, Loss::SendOmission);
+        }
+        let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
+            return self.dispatch_cold(at, to, message);
+        };
+        match strategy.treatment(to, message.kind(), &mut self.traitor_random) {
+            Treatment::Nothing => self.suppress(at, to, &message, Loss::Treason),
+            Treatment::Truth => self.dispatch_cold(at, to, message),
+            Treatment::Twice => {
+                self.dispatch_cold(at, to, message.clone());
+                self.dispatch_cold(at, to, message);
+            }
+            Treatment::Lie(choice) => {
+                let lie = node.process.forge(&message, choice);
+                self.dispatch_cold(at, to, lie);
+            }
+        }
+    }
+
+    /// Counts a message that its sender suppresses. It never reaches a link.
+    fn suppress(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
+        self.messages += 1;
+        self.observer.send(at, self.messages, to, message, Departure::Lost(why));
+    }
+
+    /// Dispatches a message off the hot path. Not inlined, so that the code of `dispatch` is not duplicated.
+    #[inline(never)]
+    fn dispatch_cold(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+        self.dispatch(at, to, message);
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+        if to.index() >= self.n {
+            return self.observer.ignore(at, "a message to a process that does not exist");
+        }
+        self.messages += 1;
+        let id = self.messages;
+        if self.external.is_some() {
+            return self.dispatch_externally(at, id, to, message);
+        }
+        match self.network.fate(at.process, to, self.now) {
+            Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
+            Fate::ArrivesTwice(first, second) => {
+                self.depart_cold(at, id, to, message.clone(), first, Departure::Sent);
+                self.depart_cold(at, id, to, message, second, Departure::Duplicated);
+            }
+            Fate::Lost(why) => {
+                self.observer.send(at, id, to, &message, Departure::Lost(why));
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dispatch_externally(&mut self, at: Moment, id: u64, to: ProcessId, message: P::Message) {
+        let tag = self.observer.send(at, id, to, &message, Departure::Sent);
+        if let Some(external) = &mut self.external {
+            external.send(self.now, Envelope { from: at.process, to, tag, message });
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn depart_cold(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: P::Message,
+        time: Time,
+        how: Departure,
+    ) {
+        self.depart(at, id, to, message, time, how);
+    }
+
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: P::Message,
+        time: Time,
+        how: Departure,
+    ) {
+        let tag = self.observer.send(at, id, to, &message, how);
+        let label = Label { from: at.process.number(), to: to.number(), tag };
+        self.queue.push(time.0, label, Item::Message(message));
+    }
+}

@@ -1,0 +1,200 @@
+//! Each definition in `quorate_core::definition`, seen through the monitor that uses it: one run that keeps the property and one
+//! that breaks it. The explorer's users have the same tests, so that a definition that is broken is noticed by both.
+
+use quorate_core::agreement::{AgreementKind, Decision, Value};
+use quorate_core::election::{Candidates, Output};
+use quorate_core::multicast::Group;
+use quorate_core::{ProcessId, ProcessSet, Property, Time};
+
+use super::{CausalOrder, Decisions, Deliveries, E1, E2, FifoOrder, Me1, MutexEvent, TotalOrder};
+use crate::engine::Ending;
+use crate::engine::observer::Moment;
+use crate::observe::followers::Followers;
+
+fn at(event: u64, process: u32) -> Moment {
+    Moment { event, time: Time(event), process: ProcessId::new(process) }
+}
+
+#[test]
+fn me1_two_processes_inside() {
+    let mut me1 = Me1::default();
+    me1.observe(at(1, 0), MutexEvent::Entered);
+    me1.observe(at(2, 0), MutexEvent::Left);
+    me1.observe(at(3, 1), MutexEvent::Entered);
+    assert_eq!(me1.violation(), None);
+    me1.observe(at(4, 0), MutexEvent::Entered);
+    assert!(me1.violation().is_some());
+}
+
+/// Properties that a run of three processes breaks. Values are proposals and decisions in the order of processes.
+fn agreement(
+    kind: AgreementKind,
+    proposals: [Option<u64>; 3],
+    crashed: &[u32],
+    decisions: [Option<u64>; 3],
+) -> Vec<Property> {
+    let mut run = Decisions::new(3, kind, ProcessSet::new());
+    let processes = || 0..3;
+    for (process, value) in processes().zip(proposals) {
+        value.into_iter().for_each(|value| run.proposed(at(1, process), Value(value)));
+    }
+    crashed.iter().for_each(|process| run.crashed(ProcessId::new(*process)));
+    for (process, value) in processes().zip(decisions) {
+        let decided = value.map(|value| Decision::Value(Value(value)));
+        decided.iter().for_each(|decision| run.decided(at(2, process), decision));
+    }
+    run.end(Time(9), Ending::Quiescent, None);
+    let found = [run.agreement(), run.validity(), run.termination()];
+    found.into_iter().flatten().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn agreement_validity_and_termination() {
+    let kind = AgreementKind::Proposal;
+    let all = [Some(3), Some(2), Some(1)];
+    assert_eq!(agreement(kind, all, &[], [Some(1); 3]), []);
+    assert_eq!(agreement(kind, all, &[], [Some(1), Some(1), Some(2)]), [Property::Agreement]);
+    assert_eq!(agreement(kind, all, &[], [Some(9); 3]), [Property::Validity]);
+    assert_eq!(agreement(kind, all, &[], [Some(1), Some(1), None]), [Property::Termination]);
+    assert_eq!(agreement(kind, all, &[2], [Some(1), Some(1), None]), []);
+    assert_eq!(agreement(kind, [None; 3], &[], [None; 3]), [], "no process has proposed");
+}
+
+#[test]
+fn votes_decide_a_transaction() {
+    let kind = AgreementKind::Vote;
+    let (yes, no) = (Some(1), Some(0));
+    assert_eq!(agreement(kind, [yes; 3], &[], [Some(1); 3]), []);
+    assert_eq!(agreement(kind, [yes, no, yes], &[], [Some(1); 3]), [Property::Validity]);
+    assert_eq!(agreement(kind, [yes, yes, None], &[2], [yes, yes, None]), [Property::Validity]);
+    assert_eq!(agreement(kind, [yes; 3], &[], [Some(0); 3]), [Property::Validity]);
+    assert_eq!(agreement(kind, [yes; 3], &[2], [no, no, None]), []);
+}
+
+#[test]
+fn a_commander_is_obeyed_unless_it_crashes() {
+    let kind = AgreementKind::Order;
+    let order = [Some(1), None, None];
+    assert_eq!(agreement(kind, order, &[], [Some(1); 3]), []);
+    assert_eq!(agreement(kind, order, &[], [Some(0); 3]), [Property::Validity]);
+    assert_eq!(agreement(kind, order, &[0], [None, Some(0), Some(0)]), []);
+}
+
+/// Properties that an election of three processes breaks. `leaders` are in the order of processes.
+fn election(leaders: [Option<u32>; 3], crashed: &[u32]) -> Vec<Property> {
+    let candidates = Candidates::new(3, &[5, 7, 9]);
+    let mut e1 = E1::new(3, candidates.clone(), ProcessSet::new());
+    let (mut e2, mut followers) = (E2::default(), Followers::new(3, ProcessSet::new()));
+    for process in crashed.iter().copied().map(ProcessId::new) {
+        e1.crashed(process);
+        followers.crash(process);
+    }
+    for (process, leader) in (0..3).zip(leaders) {
+        let Some(leader) = leader.map(|leader| candidates.of(ProcessId::new(leader))) else {
+            continue;
+        };
+        e1.elected(at(2, process), leader);
+        followers.on_output(ProcessId::new(process), Output::Elected(leader));
+    }
+    e1.end(Time(9), &followers);
+    e2.end(Time(9), Ending::Quiescent, None, &followers);
+    let found = [e1.violation(), e2.violation()];
+    found.into_iter().flatten().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn e1_and_e2() {
+    assert_eq!(election([Some(2); 3], &[]), []);
+    assert_eq!(election([Some(1); 3], &[]), [Property::E1], "p2 is passed over");
+    assert_eq!(election([Some(1), Some(1), None], &[2]), []);
+    assert_eq!(election([Some(2), Some(2), None], &[]), [Property::E2], "p2 knows no leader");
+    assert_eq!(election([Some(2), Some(2), None], &[2]), [Property::E2], "the leader is down");
+    assert_eq!(
+        election([Some(2), Some(1), None], &[2]),
+        [Property::E1, Property::E2],
+        "two leaders, of which one is down"
+    );
+}
+
+/// Properties that a multicast among three processes breaks. Events are sends, for `None`, and deliveries of `(origin, number)`.
+fn multicast(
+    events: &[(u32, Option<(u32, u64)>)],
+    members: &[u32],
+    crashed: &[u32],
+) -> Vec<Property> {
+    let to = Group::Only(members.iter().copied().map(ProcessId::new).collect());
+    let mut deliveries = Deliveries::new(3, ProcessSet::new());
+    let (mut fifo, mut causal) = (FifoOrder::default(), CausalOrder::new(3));
+    let mut total = TotalOrder::new(&ProcessSet::all(3));
+    let mut sent = [0; 3];
+    for (event, (process, what)) in (1..).zip(events) {
+        let at = at(event, *process);
+        match what {
+            None => {
+                let id = sent[*process as usize];
+                sent[*process as usize] += 1;
+                deliveries.sent(at, id, to.clone());
+                fifo.sent(at, id, to.clone());
+                causal.sent(at, id, to.clone());
+            }
+            Some((origin, id)) => {
+                let origin = ProcessId::new(*origin);
+                deliveries.delivered(at, origin, *id);
+                fifo.delivered(at, origin, *id);
+                causal.delivered(at, origin, *id);
+                total.delivered(at, origin, *id);
+            }
+        }
+    }
+    for process in crashed.iter().copied().map(ProcessId::new) {
+        deliveries.crashed(process);
+        total.crashed(process);
+    }
+    deliveries.end(Time(99), Ending::Quiescent, None);
+    total.end();
+    let of_deliveries = [deliveries.validity(), deliveries.integrity(), deliveries.agreement()];
+    let of_orders = [fifo.violation(), causal.violation(), total.violation()];
+    let found = of_deliveries.into_iter().chain(of_orders).flatten();
+    found.map(|violation| violation.property).collect()
+}
+
+#[test]
+fn validity_integrity_and_agreement_of_deliveries() {
+    let all = [0, 1, 2];
+    let everywhere = [(0, None), (0, Some((0, 0))), (1, Some((0, 0))), (2, Some((0, 0)))];
+    assert_eq!(multicast(&everywhere, &all, &[]), []);
+    let unsent = [(0, Some((1, 0)))];
+    assert_eq!(multicast(&unsent, &all, &[]), [Property::DeliveryIntegrity]);
+    let stranger = [(0, None), (2, Some((0, 0))), (0, Some((0, 0)))];
+    assert_eq!(multicast(&stranger, &[0], &[]), [Property::DeliveryIntegrity]);
+    let twice = [&everywhere[..3], &[(1, Some((0, 0))), (2, Some((0, 0)))]].concat();
+    assert_eq!(multicast(&twice, &all, &[]), [Property::DeliveryIntegrity]);
+    let omitted = &everywhere[..1];
+    assert_eq!(multicast(omitted, &all, &[]), [Property::DeliveryValidity]);
+    assert_eq!(multicast(omitted, &all, &[0]), [], "no live process has it");
+    let divided = &everywhere[..3];
+    assert_eq!(multicast(divided, &all, &[0]), [Property::DeliveryAgreement]);
+}
+
+#[test]
+fn the_three_orders() {
+    let all = [0, 1, 2];
+    let overtaken = [(1, None), (1, None), (0, Some((1, 1)))];
+    assert!(multicast(&overtaken, &all, &[]).contains(&Property::FifoOrder));
+    let for_others = [(1, None), (1, None), (0, Some((1, 0))), (0, Some((1, 1)))];
+    assert!(!multicast(&for_others, &all, &[]).contains(&Property::FifoOrder));
+    let answer = [(0, None), (1, Some((0, 0))), (1, None), (2, Some((1, 0)))];
+    assert!(multicast(&answer, &all, &[]).contains(&Property::CausalOrder));
+    let concurrent = [(0, None), (1, None), (2, Some((1, 0)))];
+    assert!(!multicast(&concurrent, &all, &[]).contains(&Property::CausalOrder));
+    let two_orders = [
+        (0, None),
+        (1, None),
+        (0, Some((0, 0))),
+        (0, Some((1, 0))),
+        (1, Some((1, 0))),
+        (1, Some((0, 0))),
+    ];
+    assert!(multicast(&two_orders, &all, &[]).contains(&Property::TotalOrder));
+    assert!(!multicast(&two_orders[..4], &all, &[]).contains(&Property::TotalOrder));
+}

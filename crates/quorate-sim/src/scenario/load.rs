@@ -1,0 +1,113 @@
+//! Loading of scenario files, with the position of errors.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use super::description::Scenario;
+use super::validate::Invalid;
+
+/// Maximum size of a scenario file in bytes.
+const BYTES_MOST: u64 = 1 << 20;
+
+/// Why a scenario file cannot be used, with the position of the error.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// Name of the file as errors show it.
+    pub file: String,
+    /// Line and column, counted from one, if they are known.
+    pub position: Option<(usize, usize)>,
+    /// Description of the error.
+    pub problem: String,
+}
+
+/// Prints `FILE:LINE:COLUMN: problem`, a form that editors understand.
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// Reads and validates a scenario file.
+pub fn load(path: &Path) -> Result<Scenario, FileError> {
+    load_text(path).and_then(|text| parse(&text, &path.display().to_string()))
+}
+
+/// Creates an error at this key of a file for a problem that only the caller can detect.
+pub fn file_error_at(path: &Path, key: &'static str, problem: String) -> FileError {
+    let invalid = Invalid { key, index: None, problem };
+    let text = load_text(path).unwrap_or_default();
+    let position = span_of(&text, &invalid).map(|start| line_and_column(&text, start));
+    FileError { file: path.display().to_string(), position, problem: invalid.problem }
+}
+
+fn load_text(path: &Path) -> Result<String, FileError> {
+    let file = path.display().to_string();
+    let error = |problem: String| FileError { file: file.clone(), position: None, problem };
+    let unreadable = |cause: std::io::Error| error(format!("cannot be read: {cause}"));
+    let opened = std::fs::File::open(path).map_err(unreadable)?;
+    // A pipe or a device has no size to check. Read at most one byte more than a scenario may have.
+    let mut bytes = Vec::new();
+    opened.take(BYTES_MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > BYTES_MOST {
+        return Err(error(format!(
+            "is larger than the {BYTES_MOST} bytes that a scenario may have"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| error("is not text".to_owned()))
+}
+
+/// Parses and validates the text of a scenario. Errors show `file` as its name.
+pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
+    let file = file.to_owned();
+    let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
+        file: file.clone(),
+        position: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
+        problem: one_line(error.message()),
+    })?;
+    scenario.validate().map_err(|invalid| FileError {
+        file: file.clone(),
+        position: span_of(text, &invalid).map(|start| line_and_column(text, start)),
+        problem: format!("`{}`: {}", invalid.key, invalid.problem),
+    })?;
+    Ok(scenario)
+}
+
+/// Finds the byte offset of the invalid value in the text.
+fn span_of(text: &str, invalid: &Invalid) -> Option<usize> {
+    let document = toml::de::DeTable::parse(text).ok()?;
+    let mut keys = invalid.key.split('.');
+    let mut value = document.get_ref().get(keys.next()?)?;
+    for key in keys {
+        value = value.get_ref().get(key)?;
+    }
+    if let Some(index) = invalid.index {
+        value = value.get_ref().get(index)?;
+    }
+    Some(value.span().start)
+}
+
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// Joins a message into one line and replaces control characters that it may quote.
+fn one_line(message: &str) -> String {
+    let words: Vec<&str> =
+        message.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
+    words
+        .join("; ")
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .take(300)
+        .collect()
+}

@@ -1,0 +1,25 @@
+//! Scenarios: the complete description of a run, the notation of its parts, and everything that is drawn or derived from
+//! it before the run starts.
+//!
+//! A scenario is read from a file ([`load`]) or set by flags, and validated. Its faults become a [`plan`] of events at
+//! fixed times. Files here import nothing but each other and [`crate::random`].
+
+mod delay;
+mod description;
+mod expect;
+pub mod fault;
+mod load;
+mod local_clock;
+pub mod notation;
+pub mod plan;
+mod timing;
+pub mod traitor;
+mod validate;
+
+pub use delay::{Delay, DelaySampler, LinkDelay};
+pub use description::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
+pub use expect::Expect;
+pub use load::{FileError, file_error_at, load, parse};
+pub use local_clock::{Clocks, LocalClock};
+pub use timing::Timing;
+pub use validate::Invalid;
