@@ -15,8 +15,8 @@ mod run;
 pub mod scenario;
 
 pub use engine::{
-    Driver, Ending, ExternallyDriven, Limits, Misdelivery, OracleModel, OutgoingMessage, Wire,
-    World, WorldModel, network, observer, queue,
+    Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, Wire, World,
+    WorldModel, network, observer, queue,
 };
 pub use observe::{History, Mark, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
@@ -36,6 +36,6 @@ pub use run::{
     RunError, User, Watch, family, report,
 };
 pub use scenario::{
-    Clocks, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay, LocalClock, Scenario,
-    Timing, fault, file_error_at, load, notation, parse, plan, traitor,
+    Clocks, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay, LocalClock, OracleModel,
+    Scenario, Timing, fault, file_error_at, load, notation, parse, plan, traitor,
 };

@@ -15,6 +15,5 @@ mod slab;
 mod world;
 
 pub use externally_driven::{Driver, ExternallyDriven, Misdelivery, OutgoingMessage, Wire};
-pub use oracle::OracleModel;
 pub(crate) use slab::Slab;
 pub use world::{Ending, Limits, World, WorldModel};

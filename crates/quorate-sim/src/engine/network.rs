@@ -7,7 +7,9 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use crate::random::{Random, Stream};
 use crate::scenario::notation::ProcessSelector;
 use crate::scenario::plan::{MessageFault, Plan};
-use crate::scenario::{Delay, DelaySampler, LinkDelay, Timing};
+use crate::scenario::{DelaySampler, Timing};
+
+pub use crate::scenario::LinkModel;
 
 /// The fate of a message on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,19 +57,6 @@ impl Loss {
             Self::Unsent => "sender-down",
         }
     }
-}
-
-/// Properties of the links, apart from faults.
-#[derive(Clone, Debug)]
-pub struct LinkModel {
-    /// Delay distribution of all links without an exception.
-    pub delay: Delay,
-    /// Delay distributions of single links.
-    pub link_delay: Vec<LinkDelay>,
-    /// The timing model, which may bound or stretch the delays.
-    pub timing: Timing,
-    /// Whether links keep the order of messages (FIFO).
-    pub fifo: bool,
 }
 
 /// All links of a world.

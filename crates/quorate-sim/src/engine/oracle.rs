@@ -7,16 +7,7 @@ use quorate_core::{Belief, ProcessId, Span};
 
 use crate::random::{Random, Stream};
 use crate::scenario::notation::ProcessSelector;
-use crate::scenario::{Delay, DelaySampler, LinkDelay};
-
-/// Delays of the oracle.
-#[derive(Clone, Debug)]
-pub struct OracleModel {
-    /// Delay from a crash or recovery to the notification of an observer, drawn for each observer and victim.
-    pub delay: Delay,
-    /// Delays of single pairs, observer first.
-    pub pairs: Vec<LinkDelay>,
-}
+use crate::scenario::{DelaySampler, OracleModel};
 
 /// The oracle of a world.
 #[derive(Debug)]

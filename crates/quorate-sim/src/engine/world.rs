@@ -6,16 +6,16 @@
 use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
 use super::effects::{Engine, Envelope, Item, PendingCommand, Round, ScheduledEvent};
-use super::network::{LinkModel, Network};
+use super::network::Network;
 use super::node::Node;
 use super::observer::{Input, Moment, Observer};
-use super::oracle::{Oracle, OracleModel};
+use super::oracle::Oracle;
 use super::queue::Queue;
 use super::slab::Slab;
 use crate::random::{Random, Stream};
 use crate::run::{Agenda, User};
 use crate::scenario::plan::{FaultEvent, Memory, Plan};
-use crate::scenario::{Clocks, Timing};
+use crate::scenario::{Clocks, LinkModel, OracleModel, Timing};
 
 /// Specification of a world, apart from its processes and users.
 #[derive(Clone, Debug)]

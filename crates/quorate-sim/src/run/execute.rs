@@ -11,13 +11,13 @@ use super::report::{
 };
 use super::users::User;
 use super::watch::Watch;
-use crate::engine::{Driver, Ending, Limits, OracleModel, Wire, World, WorldModel};
+use crate::engine::{Driver, Ending, Limits, Wire, World, WorldModel};
 use crate::observe::History;
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{ClockCondition, Status, Violation};
 use crate::observe::trace::TraceSink;
 use crate::scenario::plan::Plan;
-use crate::scenario::{Clocks, Scenario, Timing};
+use crate::scenario::{Clocks, OracleModel, Scenario, Timing};
 
 /// Maximum number of processes for which the clock condition is checked by default.
 const CLOCKS_MOST: usize = 64;

@@ -6,6 +6,7 @@
 mod assumptions;
 mod budget;
 mod execute;
+mod expectations;
 pub mod family;
 pub mod report;
 mod users;

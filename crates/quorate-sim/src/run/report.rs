@@ -3,23 +3,14 @@
 use std::collections::BTreeMap;
 
 use quorate_core::{Cost, ProcessId, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::observe::accounting::{KindCounts, LayerAccount};
 use crate::observe::entry_delays::SpanSummary;
-use crate::observe::monitor::{Evidence, Status};
+use crate::observe::monitor::Evidence;
+use crate::scenario::Status;
 
-/// Outcome of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every monitored property held, within the assumptions.
-    Holds,
-    /// A monitored property was violated.
-    Violated,
-    /// No property was violated, but the run broke an assumption of the algorithm.
-    OutsideAssumptions,
-}
+pub use crate::scenario::Verdict;
 
 /// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,29 +1,22 @@
-//! Scenarios: the complete description of a run, as a small TOML file or a set of flags.
+//! The scenario: all keys of a small TOML file, or a set of flags, and the requests and limits that follow from them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{
-    Assumption, DelayBounds, ProcessId, ProcessSet, Profile, Property, Span, Time, VCube,
-};
+use quorate_core::{Assumption, ProcessId, Profile, Property, Span, Time, VCube};
 use serde::{Deserialize, Serialize};
 
 use super::delay::{Delay, LinkDelay};
 use super::expect::Expect;
 use super::fault::{Faults, ProcessAt};
-use super::local_clock::{Clocks, LocalClock};
+use super::local_clock::LocalClock;
 use super::notation::{
     DriftText, Identify, NotationError, ProcessSelector, QuorumOf, SectionOf, SetText, SpanText,
     TreeText, When, serde_as_text,
 };
 use super::timing::Timing;
-use crate::engine::OracleModel;
-use crate::engine::network::LinkModel;
 use crate::random::{Random, Stream};
-
-/// Maximum number of processes. The limit prevents hostile files from exhausting memory.
-pub const PROCESSES_MOST: usize = 1 << 24;
 
 /// The complete description of a run. The fields, written with dashes, are the keys of a scenario file and mostly the
 /// flags of the command line.
@@ -328,85 +321,6 @@ impl Scenario {
         }
     }
 
-    /// The timing model; by default the strongest model that the delays allow.
-    pub fn timing(&self) -> Timing {
-        self.timing.unwrap_or(if self.delay_bound().is_some() {
-            Timing::Synchronous
-        } else {
-            Timing::Asynchronous
-        })
-    }
-
-    /// Maximum delay of a message; none if delays are unbounded.
-    pub fn delay_bound(&self) -> Option<Span> {
-        let own = self.link_delay.iter().map(|own| own.delay.bound());
-        own.chain([self.delay.bound()])
-            .try_fold(Span::ZERO, |longest, bound| bound.map(|bound| longest.max(bound)))
-    }
-
-    /// The mean delay, in which delays of algorithms are reported. In rounds it is the length of a round.
-    pub fn delay_unit(&self) -> Span {
-        match self.timing() {
-            Timing::Rounds(length) => length,
-            _ => self.delay.mean(),
-        }
-    }
-
-    /// Minimum delay of a message.
-    pub fn delay_least(&self) -> Span {
-        match self.timing() {
-            // A message that is sent late in a round arrives at its end with all others.
-            Timing::Rounds(_) => Span::ZERO,
-            _ => {
-                let own = self.link_delay.iter().map(|own| own.delay.least());
-                own.fold(self.delay.least(), Span::min)
-            }
-        }
-    }
-
-    /// Clocks of the machines in a run without time servers.
-    pub fn local_clocks(&self) -> Clocks {
-        Clocks::new(self, &ProcessSet::new())
-    }
-
-    /// The time servers: `servers`, or `server` alone.
-    pub fn time_servers(&self) -> ProcessSet {
-        match &self.servers {
-            Some(servers) => servers.0.clone(),
-            None => ProcessSet::from_iter([ProcessId::new(self.server)]),
-        }
-    }
-
-    /// The model of the links.
-    pub fn links(&self) -> LinkModel {
-        let (delay, link_delay) = (self.delay.clone(), self.link_delay.clone());
-        LinkModel { delay, link_delay, timing: self.timing(), fifo: self.fifo }
-    }
-
-    /// The model of the driver's detector, if the scenario uses it.
-    pub fn oracle(&self) -> Option<OracleModel> {
-        (self.detector == DetectorChoice::Oracle).then(|| OracleModel {
-            delay: self.detection.clone().unwrap_or(Delay::Constant(self.delay_unit())),
-            pairs: self.detection_pair.clone(),
-        })
-    }
-
-    /// Delay bounds that a detector may rely on. They are a guess if the timing model has no known bound.
-    pub fn delay_bounds(&self) -> DelayBounds {
-        // If messages take no time, the pace must come from another value.
-        let unit = Some(self.delay_unit())
-            .filter(|unit| *unit > Span::ZERO)
-            .unwrap_or(Span::from_millis(1));
-        let known = match self.timing() {
-            Timing::Rounds(length) => Some(length),
-            timing => self.delay_bound().filter(|_| timing.is_synchronous()),
-        };
-        // Messages from all processes may arrive at the same time and queue for handling.
-        let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
-        let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
-        DelayBounds { delay: unit, bound }
-    }
-
     /// Whether the scenario asks to check a property even if it is not promised.
     pub fn watches(&self, property: Property) -> bool {
         self.watch.iter().any(|id| id == property.id())
@@ -435,11 +349,6 @@ impl Scenario {
         profile.never_quiescent
             || self.detector_never_quiescent()
             || self.has_false_suspicions(profile)
-    }
-
-    /// Whether neither messages nor their handling take any time.
-    pub fn is_timeless(&self) -> bool {
-        self.links().timing.is_timeless(&self.delay) && self.handling.0 == Span::ZERO
     }
 
     /// Latest end of the run. If processes never become quiescent,

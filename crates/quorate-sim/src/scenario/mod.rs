@@ -4,22 +4,31 @@
 //! A scenario is read from a file ([`load`]) or set by flags, and validated. Its faults become a [`plan`] of events at
 //! fixed times. Files here import nothing but each other and [`crate::random`].
 
+mod clocks;
 mod delay;
 mod description;
 mod expect;
 pub mod fault;
+mod link_model;
 mod load;
 mod local_clock;
 pub mod notation;
+mod oracle_model;
 pub mod plan;
 mod timing;
 pub mod traitor;
 mod validate;
+mod verdict;
 
+pub use clocks::Clocks;
 pub use delay::{Delay, DelaySampler, LinkDelay};
-pub use description::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
+pub use description::{DetectorChoice, Requesters, Scenario};
 pub use expect::Expect;
+pub use link_model::LinkModel;
 pub use load::{FileError, file_error_at, load, parse};
-pub use local_clock::{Clocks, LocalClock};
+pub use local_clock::LocalClock;
+pub use notation::PROCESSES_MOST;
+pub use oracle_model::OracleModel;
 pub use timing::Timing;
 pub use validate::Invalid;
+pub use verdict::{Status, Verdict};

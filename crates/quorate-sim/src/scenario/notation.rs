@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, SpanningTree, Time};
 
-use super::description::PROCESSES_MOST;
+/// Maximum number of processes. The limit prevents hostile files from exhausting memory.
+pub const PROCESSES_MOST: usize = 1 << 24;
 
 /// A parse error: what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

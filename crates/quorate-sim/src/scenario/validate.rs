@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
-use super::description::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
-use super::notation::{Link, OFFSET_MOST, ProcessSelector};
+use super::description::{DetectorChoice, Requesters, Scenario};
+use super::notation::{Link, OFFSET_MOST, PROCESSES_MOST, ProcessSelector};
 use super::timing::Timing;
 
 /// Maximum number of times that servers are asked.

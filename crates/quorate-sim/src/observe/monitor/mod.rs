@@ -43,6 +43,8 @@ pub(crate) use total_order::TotalOrder;
 use crate::engine::observer::Moment;
 use crate::scenario::plan::Memory;
 
+pub use crate::scenario::Status;
+
 /// An event of a process in mutual exclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MutexEvent {
@@ -60,18 +62,6 @@ pub enum MutexEvent {
     Crashed,
     /// The process has recovered, with or without memory.
     Recovered(Memory),
-}
-
-/// Whether a property held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// The property held throughout the run.
-    Holds,
-    /// The property was violated.
-    Violated,
-    /// The property was not monitored, or the run ended before it could be judged.
-    NotChecked,
 }
 
 /// A violation of a property.
