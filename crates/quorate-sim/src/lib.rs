@@ -15,8 +15,8 @@ mod run;
 pub mod scenario;
 
 pub use engine::{
-    Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, Wire, World,
-    WorldModel, network, observer, queue,
+    Agenda, Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, User, Wire,
+    World, WorldModel, network, observer, queue,
 };
 pub use observe::{History, Mark, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
@@ -31,9 +31,9 @@ pub use run::family::{
 };
 pub use run::report::Report;
 pub use run::{
-    Agenda, AgreementUsers, AlgorithmInfo, Bytes, ClockUsers, Conditions, DetectorUsers,
-    ElectionUsers, FaultLog, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory,
-    RunError, User, Watch, family, report,
+    AgreementUsers, AlgorithmInfo, Bytes, ClockUsers, Conditions, DetectorUsers, ElectionUsers,
+    FaultLog, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError,
+    Watch, family, report,
 };
 pub use scenario::{
     Clocks, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay, LocalClock, OracleModel,

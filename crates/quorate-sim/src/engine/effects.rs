@@ -4,17 +4,17 @@ use quorate_core::{
     Belief, Effect, Effects, Message, Process, ProcessId, ProcessSet, Recipients, Span, Time,
 };
 
+use super::event::{Envelope, Item, PendingCommand, ScheduledEvent};
 use super::external_queues::ExternalQueues;
+use super::limits::Limits;
 use super::network::{Fate, Loss, Network};
 use super::node::Node;
 use super::observer::{Departure, Moment, Observer};
 use super::oracle::Oracle;
 use super::queue::{Label, Queue};
 use super::slab::Slab;
-use super::world::Limits;
+use super::user::{Agenda, User};
 use crate::random::Random;
-use crate::run::{Agenda, User};
-use crate::scenario::plan::FaultEvent;
 use crate::scenario::traitor::Treatment;
 
 /// Everything in a world except the processes themselves.
@@ -53,56 +53,6 @@ pub(crate) struct Round {
 pub(crate) fn awaiting(round: Option<&Round>, up: &[bool]) -> ProcessSet {
     let awaited = round.into_iter().flat_map(|round| &round.awaited_by);
     awaited.filter(|process| up[process.index()]).collect()
-}
-
-/// A queued item: a message, or the slot of a scheduled event in `Engine::scheduled`.
-#[derive(Debug)]
-pub(crate) enum Item<M> {
-    Message(M),
-    Scheduled(u32),
-}
-
-/// An event that is rarer than a message and may be larger. Such events live in a slab, which keeps queued items small.
-#[derive(Debug)]
-pub(crate) enum ScheduledEvent<P: Process> {
-    /// A message whose receiver has spent the handling time.
-    Handled(Envelope<P::Message>),
-    Timer {
-        process: ProcessId,
-        generation: u32,
-        set_in: u64,
-        timer: P::Timer,
-    },
-    Command(PendingCommand<P::Command>),
-    Belief {
-        observer: ProcessId,
-        belief: Belief,
-        because_of: u64,
-        epoch: u32,
-    },
-    Fault(FaultEvent),
-}
-
-/// A message in flight.
-#[derive(Debug)]
-pub(crate) struct Envelope<M> {
-    pub(crate) from: ProcessId,
-    pub(crate) to: ProcessId,
-    /// The tag that the observer attached to the message.
-    pub(crate) tag: u32,
-    pub(crate) message: M,
-}
-
-/// A command that a user gives to a process.
-#[derive(Debug)]
-pub(crate) struct PendingCommand<C> {
-    pub(crate) process: ProcessId,
-    pub(crate) command: C,
-    /// The event that caused the user to give the command.
-    pub(crate) because_of: Option<u64>,
-    /// The incarnation of the process that the command is for. None if
-    /// it was planned from the start: then it is for any incarnation.
-    pub(crate) incarnation: Option<u32>,
 }
 
 impl<P, U, O> Engine<P, U, O>

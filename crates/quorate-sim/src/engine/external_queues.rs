@@ -8,12 +8,32 @@ use std::collections::{BTreeMap, VecDeque};
 
 use quorate_core::{Belief, Process, ProcessId, Span, Time};
 
-use super::effects::{Envelope, ScheduledEvent};
-use super::externally_driven::{OutgoingMessage, Wire};
+use super::event::{Envelope, ScheduledEvent};
 use super::slab::Slab;
-use crate::run::Agenda;
+use super::user::Agenda;
 use crate::scenario::plan::FaultEvent;
 
+/// Functions that encode and decode messages.
+#[derive(Debug)]
+pub struct Wire<M> {
+    /// Encodes a message as bytes.
+    pub encode: fn(&M) -> Vec<u8>,
+    /// Decodes a message; none if the bytes are not a valid message.
+    pub decode: fn(&[u8]) -> Option<M>,
+}
+
+/// A message that the process running in this world sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// The receiver of the message.
+    pub to: ProcessId,
+    /// Incarnation of the sender, and the sequence number among its messages to this receiver.
+    pub number: (u32, u64),
+    /// The message as encoded bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Pending events and messages of an externally driven world.
 pub(crate) struct ExternalQueues<P: Process> {
     pub(crate) wire: Wire<P::Message>,
     /// Maximum time that a message or a scheduled event may take before it counts as late.

@@ -8,40 +8,23 @@
 
 use quorate_core::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
-use super::effects::{Envelope, Item, PendingCommand, ScheduledEvent, awaiting};
+use super::effects::awaiting;
+use super::event::{Envelope, Item, PendingCommand, ScheduledEvent};
 use super::external_queues::{
-    ExternalQueues, InFlightMessage, in_flight, take_own_commands, take_undeliverable, take_unsent,
+    ExternalQueues, InFlightMessage, OutgoingMessage, Wire, in_flight, take_own_commands,
+    take_undeliverable, take_unsent,
 };
+use super::limits::{Ending, Limits};
 use super::network::Loss;
 use super::observer::{Departure, Input, Observer};
-use super::world::{Ending, Limits, World};
-use crate::run::User;
+use super::user::User;
+use super::world::World;
 use crate::scenario::plan::{FaultEvent, Memory};
 
 /// Drives a world from outside until the run ends.
 pub trait Driver {
     /// Drives the world to its end and returns why the run ended.
     fn drive(&mut self, world: &mut dyn ExternallyDriven) -> Ending;
-}
-
-/// Functions that encode and decode messages.
-#[derive(Debug)]
-pub struct Wire<M> {
-    /// Encodes a message as bytes.
-    pub encode: fn(&M) -> Vec<u8>,
-    /// Decodes a message; none if the bytes are not a valid message.
-    pub decode: fn(&[u8]) -> Option<M>,
-}
-
-/// A message that the process running in this world sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutgoingMessage {
-    /// The receiver of the message.
-    pub to: ProcessId,
-    /// Incarnation of the sender, and the sequence number among its messages to this receiver.
-    pub number: (u32, u64),
-    /// The message as encoded bytes.
-    pub bytes: Vec<u8>,
 }
 
 /// A message was reported as delivered that was not in flight, or whose contents differ.

@@ -4,16 +4,22 @@
 //! [`crate::random`].
 
 mod effects;
+mod event;
 mod external_queues;
 mod externally_driven;
+mod limits;
 pub mod network;
 mod node;
 pub mod observer;
 mod oracle;
 pub mod queue;
 mod slab;
+mod user;
 mod world;
 
-pub use externally_driven::{Driver, ExternallyDriven, Misdelivery, OutgoingMessage, Wire};
+pub use external_queues::{OutgoingMessage, Wire};
+pub use externally_driven::{Driver, ExternallyDriven, Misdelivery};
+pub use limits::{Ending, Limits};
 pub(crate) use slab::Slab;
-pub use world::{Ending, Limits, World, WorldModel};
+pub use user::{Agenda, User};
+pub use world::{World, WorldModel};

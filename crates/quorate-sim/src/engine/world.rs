@@ -5,15 +5,17 @@
 
 use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
-use super::effects::{Engine, Envelope, Item, PendingCommand, Round, ScheduledEvent};
+use super::effects::{Engine, Round};
+use super::event::{Envelope, Item, PendingCommand, ScheduledEvent};
+use super::limits::{Ending, Limits};
 use super::network::Network;
 use super::node::Node;
 use super::observer::{Input, Moment, Observer};
 use super::oracle::Oracle;
 use super::queue::Queue;
 use super::slab::Slab;
+use super::user::{Agenda, User};
 use crate::random::{Random, Stream};
-use crate::run::{Agenda, User};
 use crate::scenario::plan::{FaultEvent, Memory, Plan};
 use crate::scenario::{Clocks, LinkModel, OracleModel, Timing};
 
@@ -36,42 +38,6 @@ pub struct WorldModel {
     pub plan: Plan,
     /// Limits at which the run stops.
     pub limits: Limits,
-}
-
-/// Limits of a run that does not end otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Time after which nothing happens.
-    pub until: Time,
-    /// Maximum number of events.
-    pub events: u64,
-    /// Maximum number of items in the queue.
-    pub queued: usize,
-    /// Whether to stop once the users are content, even if the processes never become quiescent.
-    pub stop_when_content: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { until: Time::NEVER, events: u64::MAX, queued: usize::MAX, stop_when_content: false }
-    }
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// No events are left.
-    Quiescent,
-    /// The users have everything that they wanted.
-    Content,
-    /// The time limit was reached.
-    Until,
-    /// The maximum number of events was reached.
-    Events,
-    /// The queue exceeded its maximum size.
-    Queued,
-    /// The observer has failed, for example because the trace could not be written.
-    Unwatched,
 }
 
 /// A world of processes `P` with users `U` and observer `O`.

@@ -9,9 +9,8 @@ use super::report::{
     AssumptionReport, CostReport, DelayReport, FaultReport, LoadReport, Messages, PropertyReport,
     Report, Verdict,
 };
-use super::users::User;
 use super::watch::Watch;
-use crate::engine::{Driver, Ending, Limits, Wire, World, WorldModel};
+use crate::engine::{Driver, Ending, Limits, User, Wire, World, WorldModel};
 use crate::observe::History;
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{ClockCondition, Status, Violation};

@@ -16,7 +16,6 @@ pub use assumptions::FaultLog;
 pub use budget::{Bytes, MemoryFootprint};
 pub use execute::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError};
 pub use users::{
-    Agenda, AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
-    User,
+    AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
 };
 pub use watch::Watch;

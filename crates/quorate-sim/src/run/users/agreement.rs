@@ -3,7 +3,7 @@
 use quorate_core::agreement::{Command, Output, Value};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
-use crate::run::users::{Agenda, User};
+use crate::engine::{Agenda, User};
 use crate::scenario::plan::Memory;
 
 /// The proposers. They are content once every live process has decided, except traitors.

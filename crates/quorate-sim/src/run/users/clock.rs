@@ -4,7 +4,7 @@
 use quorate_core::clock_sync::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
 
-use crate::run::users::{Agenda, User};
+use crate::engine::{Agenda, User};
 use crate::scenario::plan::Memory;
 
 /// The users of clock synchronisation.

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
 
+use crate::engine::{Agenda, User};
 use crate::observe::Beliefs;
-use crate::run::users::{Agenda, User};
 use crate::scenario::plan::Memory;
 
 /// The users of a detector. A detector never becomes quiescent. Its run is over once all beliefs have been correct for

@@ -3,8 +3,8 @@
 use quorate_core::election::{Command, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
+use crate::engine::{Agenda, User};
 use crate::observe::Followers;
-use crate::run::users::{Agenda, User};
 use crate::scenario::plan::Memory;
 
 /// The users that begin elections. They are content once every live process has had a live leader for a while, and

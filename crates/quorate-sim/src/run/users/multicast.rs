@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use quorate_core::multicast::{Command, Group, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
-use crate::run::users::{Agenda, User};
+use crate::engine::{Agenda, User};
 use crate::scenario::plan::Memory;
 
 /// The senders. They are content once every message has been

@@ -3,7 +3,7 @@
 use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
 
-use crate::run::users::{Agenda, User};
+use crate::engine::{Agenda, User};
 use crate::scenario::notation::SectionOf;
 use crate::scenario::plan::Memory;
 
