@@ -18,7 +18,7 @@ pub use engine::{
     Agenda, Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, User, Wire,
     World, WorldModel, network, observer, queue,
 };
-pub use observe::{History, Mark, accounting, entry_delays, monitor, trace};
+pub use observe::{FaultLog, History, Mark, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
 pub use run::family::clock::{ClockRoles, run_clock};
 pub use run::family::detector::run_detector;
@@ -32,8 +32,8 @@ pub use run::family::{
 pub use run::report::Report;
 pub use run::{
     AgreementUsers, AlgorithmInfo, Bytes, ClockUsers, Conditions, DetectorUsers, ElectionUsers,
-    FaultLog, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError,
-    Watch, family, report,
+    MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError, Watch, family,
+    report,
 };
 pub use scenario::{
     Clocks, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay, LocalClock, OracleModel,

@@ -1,8 +1,7 @@
 //! Detection latency of crashes and recoveries, and messages per round.
 
 use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
-
-use crate::run::report::NoticeReport;
+use serde::Serialize;
 
 /// Measurements of a failure detector.
 #[derive(Clone, Debug)]
@@ -100,4 +99,15 @@ impl Detection {
     pub(crate) fn counted(&self) -> (u64, u64) {
         (self.total, self.most)
     }
+}
+
+/// The detection of a change by one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NoticeReport {
+    /// The process that noticed the change.
+    pub observer: u32,
+    /// Time since the change in nanoseconds.
+    pub after: u64,
+    /// Number of rounds since the round of the change.
+    pub rounds: u64,
 }

@@ -3,7 +3,7 @@
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
-use super::monitor::MutexEvent;
+use super::mutex_event::MutexEvent;
 use crate::engine::observer::Moment;
 
 /// Measures the two delays of a run.

@@ -7,12 +7,17 @@ pub mod accounting;
 mod beliefs;
 mod detection;
 pub mod entry_delays;
+mod fault_log;
 mod followers;
 mod history;
 pub mod monitor;
+mod mutex_event;
 pub mod trace;
 
 pub(crate) use beliefs::Beliefs;
+pub use detection::NoticeReport;
 pub(crate) use detection::{Change, Detection};
+pub use fault_log::FaultLog;
+pub(crate) use fault_log::describe_traitor;
 pub(crate) use followers::Followers;
 pub use history::{History, Mark};

@@ -4,29 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::mutex::voters;
-use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Span, Time};
+use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
 
 use crate::engine::network::Loss;
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::name_all;
+use crate::observe::{FaultLog, describe_traitor};
 use crate::scenario::notation::ProcessSelector;
 use crate::scenario::plan::{FaultEvent, Memory, MessageFault};
-use crate::scenario::traitor::Strategy;
 use crate::scenario::{Clocks, DetectorChoice, Scenario, Timing};
-
-/// Faults of a run, as they happened.
-#[derive(Clone, Debug, Default)]
-pub struct FaultLog {
-    /// Injected faults with their times, in order.
-    pub fault_events: Vec<(Time, FaultEvent)>,
-    /// The first wrong suspicion: its time, the observer, and the live process that the observer believed to have crashed.
-    pub wrong_belief: Option<(Time, ProcessId, ProcessId)>,
-    /// The first delay beyond the bound in an externally driven run: its time, the sender of the message, its receiver,
-    /// and how long it took. For a timer or a command, sender and receiver are the same process.
-    pub late: Option<(Time, ProcessId, ProcessId, Span)>,
-    /// Processes that did not follow the algorithm, with their strategies.
-    pub traitors: Vec<(ProcessId, Strategy)>,
-}
 
 /// Returns why the assumption did not hold in the run, or none if it did.
 pub(crate) fn breach(
@@ -182,21 +168,13 @@ fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
     })
 }
 
-/// Describes a traitor in words.
-pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
-    format!("{process} is a traitor ({strategy})")
-}
-
 /// The note for a property that the algorithm does not promise.
 pub(crate) fn not_promised(property: Property) -> String {
     format!("not promised by this algorithm; `--watch {property}` checks it anyway")
 }
 
+/// Summaries of the log that only the judgement of assumptions needs.
 impl FaultLog {
-    fn find(&self, wanted: impl Fn(&FaultEvent) -> bool) -> Option<&(Time, FaultEvent)> {
-        self.fault_events.iter().find(|(_, fault)| wanted(fault))
-    }
-
     /// Describes the first event that was late on a real machine.
     fn delay(&self) -> Option<String> {
         self.late.map(|(time, from, to, took)| {
@@ -272,24 +250,6 @@ impl FaultLog {
             given => given.iter().any(|quorum| quorum.0.is_disjoint(&down)),
         };
         (!is_up).then(|| format!("at the end {} were down", name_all(&down)))
-    }
-
-    /// Every process that crashed at any time in the run.
-    fn crashed(&self) -> ProcessSet {
-        let crashes =
-            self.fault_events.iter().filter(|(_, fault)| matches!(fault, FaultEvent::Crash(_)));
-        crashes.map(|(_, fault)| fault.victim()).collect()
-    }
-
-    /// Time of the last crash of the process, if it is still down.
-    pub fn down_since(&self, process: ProcessId) -> Option<Time> {
-        self.fault_events.iter().rev().find_map(|(time, fault)| match fault {
-            FaultEvent::Crash(victim) if *victim == process => Some(Some(*time)),
-            FaultEvent::Recover(victim, Memory::Kept | Memory::Lost) if *victim == process => {
-                Some(None)
-            }
-            _ => None,
-        })?
     }
 }
 

@@ -2,23 +2,9 @@
 
 use quorate_core::Process;
 
-use super::execute::RunError;
+use super::error::{Bytes, RunError};
 use crate::engine::World;
 use crate::scenario::Scenario;
-
-/// A number of bytes that prints with a unit, such as `1.5 GiB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bytes(pub u64);
-
-impl std::fmt::Display for Bytes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        match UNITS.into_iter().find(|(size, _)| self.0 >= *size) {
-            Some((size, unit)) => write!(f, "{:.1} {unit}", self.0 as f64 / size as f64),
-            None => write!(f, "{} bytes", self.0),
-        }
-    }
-}
 
 /// Size of one process and of one message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

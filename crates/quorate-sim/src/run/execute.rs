@@ -1,20 +1,22 @@
 //! Runs a scenario once and creates its report, for every family of algorithms.
 
-use quorate_core::{Cost, Kind, Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
+use quorate_core::{Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
 
-use super::assumptions::{FaultLog, breach, describe_traitor, not_promised};
-use super::budget::{Budget, Bytes, MemoryFootprint};
-use super::family::{Finding, Monitors, ReportContext, RunEnd};
+use super::algorithm_info::AlgorithmInfo;
+use super::assumptions::{breach, not_promised};
+use super::budget::{Budget, MemoryFootprint};
+use super::error::RunError;
+use super::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use super::report::{
     AssumptionReport, CostReport, DelayReport, FaultReport, LoadReport, Messages, PropertyReport,
     Report, Verdict,
 };
 use super::watch::Watch;
 use crate::engine::{Driver, Ending, Limits, User, Wire, World, WorldModel};
-use crate::observe::History;
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{ClockCondition, Status, Violation};
 use crate::observe::trace::TraceSink;
+use crate::observe::{FaultLog, History, describe_traitor};
 use crate::scenario::plan::Plan;
 use crate::scenario::{Clocks, OracleModel, Scenario, Timing};
 
@@ -23,18 +25,6 @@ const CLOCKS_MOST: usize = 64;
 
 const TOO_MANY_CLOCKS: &str =
     "not watched with this many processes; `--watch clock-condition` watches it anyway";
-
-/// The algorithm to run: its profile, its promised cost in this world, and its kinds of message.
-#[derive(Clone, Debug)]
-pub struct AlgorithmInfo {
-    /// Assumptions and guarantees of the algorithm.
-    pub profile: Profile,
-    /// Promised cost for this scenario.
-    pub cost: Cost,
-    /// The kinds of message. They belong to the message type of the processes, but a type-erased message type does not
-    /// know them (see [`quorate_core::Erased`]).
-    pub kinds: &'static [Kind],
-}
 
 /// Settings of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug)]
@@ -60,60 +50,6 @@ pub struct Outcome {
     pub report: Report,
     /// The history for drawing.
     pub history: History,
-}
-
-/// Why a run could not be completed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The processes do not fit into memory.
-    #[error("{n} processes need about {needed} of memory, the bound is {bound}")]
-    TooManyProcesses {
-        /// Number of processes in the scenario.
-        n: usize,
-        /// Estimated memory that they need.
-        needed: Bytes,
-        /// The memory limit of the run.
-        bound: Bytes,
-    },
-    /// The messages in flight would not fit into memory.
-    #[error(
-        "{messages} messages under way at once need about {needed} of memory, the bound is {bound}"
-    )]
-    TooManyMessages {
-        /// Number of messages in flight.
-        messages: u64,
-        /// Estimated memory that they need.
-        needed: Bytes,
-        /// The memory limit of the run.
-        bound: Bytes,
-    },
-    /// The algorithm needs more messages than the simulator supports.
-    #[error(
-        "{name} has {messages} messages under way or remembered at once ({formula} in all), and at most {most} are \
-         simulated; use fewer processes or a smaller --faults"
-    )]
-    TooCostly {
-        /// Name of the algorithm.
-        name: &'static str,
-        /// Number of messages in flight or stored at the same time.
-        messages: u64,
-        /// Formula for the total number of messages.
-        formula: &'static str,
-        /// Maximum number of messages at the same time.
-        most: u64,
-    },
-    /// The processes never become quiescent and messages take no time, so virtual time would not advance.
-    #[error(
-        "{name} never becomes quiescent: with a message delay of zero, virtual time would not advance; set --delay"
-    )]
-    TimeStandsStill {
-        /// Name of the algorithm.
-        name: &'static str,
-    },
-    /// The trace could not be written.
-    #[error("the trace could not be written: {0}")]
-    Trace(#[from] std::io::Error),
 }
 
 /// Creates the processes of a run, and holds the driver if there is one.

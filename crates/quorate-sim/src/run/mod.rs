@@ -3,18 +3,22 @@
 //! A family adds its users and monitors to the world ([`family`], `users/`). The rest is common: the observer that feeds
 //! the monitors, the memory budget, the broken assumptions, and the [`report`]. Files here may import everything else.
 
+mod algorithm_info;
 mod assumptions;
 mod budget;
+mod error;
 mod execute;
 mod expectations;
 pub mod family;
+mod monitors;
 pub mod report;
 mod users;
 mod watch;
 
-pub use assumptions::FaultLog;
-pub use budget::{Bytes, MemoryFootprint};
-pub use execute::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError};
+pub use algorithm_info::AlgorithmInfo;
+pub use budget::MemoryFootprint;
+pub use error::{Bytes, RunError};
+pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
     AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
 };

@@ -10,6 +10,7 @@ use crate::observe::entry_delays::SpanSummary;
 use crate::observe::monitor::Evidence;
 use crate::scenario::Status;
 
+pub use crate::observe::NoticeReport;
 pub use crate::scenario::Verdict;
 
 /// Results of a run.
@@ -260,17 +261,6 @@ pub struct ChangeReport {
     pub last: Option<NoticeReport>,
     /// Live processes that did not know of the change at the end.
     pub missing: Vec<u32>,
-}
-
-/// The detection of a change by one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct NoticeReport {
-    /// The process that noticed the change.
-    pub observer: u32,
-    /// Time since the change in nanoseconds.
-    pub after: u64,
-    /// Number of rounds since the round of the change.
-    pub rounds: u64,
 }
 
 /// Results of a multicast.

@@ -5,15 +5,14 @@ use std::fmt::{Debug, Display};
 
 use quorate_core::{Belief, Kind, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
 
-use super::assumptions::{FaultLog, describe_traitor};
-use super::family::Monitors;
+use super::monitors::Monitors;
 use crate::engine::Slab;
 use crate::engine::network::Loss;
 use crate::engine::observer::{Departure, Input, Moment, Observer};
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{Announced, ClockCondition, Violation};
 use crate::observe::trace::{Annotation, Record, RecordKind, TraceEnvelope, TraceSink};
-use crate::observe::{History, Mark};
+use crate::observe::{FaultLog, History, Mark, describe_traitor};
 use crate::scenario::plan::{FaultEvent, Memory};
 
 /// Maximum number of marks that are kept for drawing.

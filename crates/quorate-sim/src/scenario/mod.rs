@@ -1,7 +1,7 @@
 //! Scenarios: the complete description of a run, the notation of its parts, and everything that is drawn or derived from
 //! it before the run starts.
 //!
-//! A scenario is read from a file ([`load`]) or set by flags, and validated. Its faults become a [`plan`] of events at
+//! A scenario is read from a file ([`load()`]) or set by flags, and validated. Its faults become a [`plan`] of events at
 //! fixed times. Files here import nothing but each other and [`crate::random`].
 
 mod clocks;

@@ -3,9 +3,11 @@
 //! A small number of items is kept sorted (`small.rs`). When there are more, a timing wheel (`wheel.rs`) holds them
 //! until all have left.
 
+mod label;
 mod small;
 mod wheel;
 
+pub use label::Label;
 use small::SmallQueue;
 use wheel::Wheel;
 
@@ -16,17 +18,6 @@ pub struct Queue<T> {
     wheel: Wheel<T>,
     /// Whether all items are in the wheel.
     uses_wheel: bool,
-}
-
-/// Label of an item. Together with the time offset of a wheel entry it takes 16 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Label {
-    /// Number of the process that caused the item.
-    pub from: u32,
-    /// Number of the process that the item is for.
-    pub to: u32,
-    /// Arbitrary value of the owner of the item.
-    pub tag: u32,
 }
 
 impl<T> Queue<T> {

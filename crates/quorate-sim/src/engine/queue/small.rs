@@ -3,7 +3,7 @@
 //! Most worlds are small and have a dozen messages in flight. An insertion is then a search through a few cache lines and a
 //! short move of small entries. The items themselves are not moved. In a wheel, most slots would hold a single item.
 
-use super::Label;
+use super::label::Label;
 
 /// Maximum number of items. Beyond this a wheel is faster.
 const CAPACITY: usize = 128;

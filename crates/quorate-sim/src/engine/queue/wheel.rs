@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Label;
+use super::label::Label;
 
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]

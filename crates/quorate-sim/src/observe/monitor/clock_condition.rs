@@ -7,7 +7,7 @@
 
 use quorate_core::{ProcessId, ProcessSet, Property};
 
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use quorate_core::{Drift, Offset, Property, Span, Time};
 
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 
 /// Monitor of the error bound.

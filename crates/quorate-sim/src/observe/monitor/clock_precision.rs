@@ -10,7 +10,7 @@ use quorate_core::clock_sync::Standard;
 use quorate_core::{Drift, ProcessId, Property, Span};
 
 use super::clock_error::Setting;
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ClockPrecision {

@@ -13,7 +13,7 @@ use quorate_core::definition::agreement::{
 };
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
-use super::{Evidence, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
 

@@ -11,7 +11,7 @@ use quorate_core::definition::multicast::{IntegrityBreach, broken_by_omission, i
 use quorate_core::multicast::Group;
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
-use super::{Evidence, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
 

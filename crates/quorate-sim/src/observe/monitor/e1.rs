@@ -21,7 +21,7 @@ use quorate_core::definition::election::{passes_over, rival_leaders};
 use quorate_core::election::{Candidates, Identifier};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
-use super::{Evidence, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::observer::Moment;
 use crate::observe::followers::Followers;
 use crate::scenario::plan::Memory;

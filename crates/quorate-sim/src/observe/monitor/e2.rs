@@ -6,7 +6,7 @@
 
 use quorate_core::{ProcessId, Property, Span, Time};
 
-use super::{Evidence, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
 use crate::observe::followers::Followers;

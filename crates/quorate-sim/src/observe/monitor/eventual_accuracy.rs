@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use quorate_core::{Belief, ProcessId, Property, Span, Time};
 
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 use crate::observe::beliefs::Beliefs;
 

@@ -5,7 +5,7 @@ use quorate_core::multicast::Group;
 use quorate_core::{ProcessId, Property};
 
 use super::backlog::Backlog;
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 
 /// Monitor of FIFO order.

@@ -7,8 +7,9 @@
 use quorate_core::Property;
 use quorate_core::definition::mutex::two_inside;
 
-use super::{Evidence, MutexEvent, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
+use crate::observe::mutex_event::MutexEvent;
 use crate::scenario::plan::Memory;
 
 /// Monitor of the property ME1.

@@ -5,9 +5,11 @@
 
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
-use super::{Evidence, MutexEvent, Status, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
+use crate::observe::mutex_event::MutexEvent;
+use crate::scenario::Status;
 use crate::scenario::plan::Memory;
 
 /// Monitor of the property ME2.

@@ -7,8 +7,9 @@
 
 use quorate_core::{ProcessSet, Property, VectorClock};
 
-use super::{Evidence, MutexEvent, Violation, name_all};
+use super::violation::{Evidence, Violation, name_all};
 use crate::engine::observer::Moment;
+use crate::observe::mutex_event::MutexEvent;
 use crate::scenario::plan::Memory;
 
 /// Monitor of the property ME3.

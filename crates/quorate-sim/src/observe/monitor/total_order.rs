@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use quorate_core::definition::multicast as definition;
 use quorate_core::{ProcessId, ProcessSet, Property};
 
-use super::{Evidence, Violation};
+use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 
 /// Monitor of total order.

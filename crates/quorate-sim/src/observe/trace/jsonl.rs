@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{Record, TraceSink};
+use super::record::Record;
+use super::sink::TraceSink;
 
 /// Writes one line for each record.
 pub(super) struct JsonLines<W>(W);

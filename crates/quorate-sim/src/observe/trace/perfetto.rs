@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Record, RecordKind, TraceSink};
+use super::record::{Record, RecordKind};
+use super::sink::TraceSink;
 
 /// Writes one JSON object whose list of events grows during the run.
 pub(super) struct Perfetto<W> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::{Record, RecordKind};
+use super::record::{Record, RecordKind};
 
 /// Maximum number of records that are read.
 pub const RECORDS_MOST: usize = 1_000_000;
@@ -96,10 +96,11 @@ fn highest_process(record: &Record) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Annotation, Format, TraceEnvelope};
     use super::*;
     use crate::observe::history::Mark;
     use crate::observe::monitor::Evidence;
+    use crate::observe::trace::format::Format;
+    use crate::observe::trace::record::{Annotation, TraceEnvelope};
 
     fn all() -> Vec<Record> {
         let envelope = TraceEnvelope {

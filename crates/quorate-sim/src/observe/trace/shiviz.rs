@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use quorate_core::{ProcessId, VectorClock};
 
-use super::{Record, RecordKind, TraceSink};
+use super::record::{Record, RecordKind};
+use super::sink::TraceSink;
 
 /// Writes two lines for each record.
 pub(super) struct ShiViz<W> {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 
-use super::{Record, TraceSink};
+use super::record::Record;
+use super::sink::TraceSink;
 
 /// Forwards records and states to both sinks.
 impl<A: TraceSink + ?Sized, B: TraceSink + ?Sized> TraceSink for (&mut A, &mut B) {

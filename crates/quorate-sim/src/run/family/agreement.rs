@@ -8,10 +8,10 @@ use crate::observe::Mark;
 use crate::observe::entry_delays::SpanSummary;
 use crate::observe::monitor::Decisions;
 use crate::observe::trace::TraceSink;
-use crate::run::execute::{
-    AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run,
-};
-use crate::run::family::{Finding, Monitors, ReportContext, RunEnd};
+use crate::run::algorithm_info::AlgorithmInfo;
+use crate::run::error::RunError;
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{AgreementReport, CostReport, DecisionReport, DelayStatistics, Report};
 use crate::run::users::AgreementUsers;
 use crate::scenario::plan::{Memory, Plan};

@@ -11,10 +11,10 @@ use crate::observe::Mark;
 use crate::observe::entry_delays::SpanSummary;
 use crate::observe::monitor::{ClockError, ClockPrecision, Setting};
 use crate::observe::trace::TraceSink;
-use crate::run::execute::{
-    AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run,
-};
-use crate::run::family::{Finding, Monitors, ReportContext, RunEnd};
+use crate::run::algorithm_info::AlgorithmInfo;
+use crate::run::error::RunError;
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{
     AdjustedClock, ClockReport, CostReport, DelayStatistics, PrecisionReport, Report,
 };

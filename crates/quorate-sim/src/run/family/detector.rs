@@ -16,10 +16,10 @@ use crate::engine::observer::{Departure, Moment};
 use crate::observe::monitor::{Accuracy, Completeness, EventualAccuracy};
 use crate::observe::trace::TraceSink;
 use crate::observe::{Beliefs, Change, Detection, Mark};
-use crate::run::execute::{
-    AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run,
-};
-use crate::run::family::{Finding, Monitors, ReportContext, RunEnd};
+use crate::run::algorithm_info::AlgorithmInfo;
+use crate::run::error::RunError;
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{ChangeReport, CostReport, DetectionReport, Report};
 use crate::run::users::DetectorUsers;
 use crate::scenario::plan::{Memory, Plan};

@@ -9,10 +9,10 @@ use crate::observe::entry_delays::SpanSummary;
 use crate::observe::monitor::{E1, E2};
 use crate::observe::trace::TraceSink;
 use crate::observe::{Followers, Mark};
-use crate::run::execute::{
-    AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run,
-};
-use crate::run::family::{Finding, Monitors, ReportContext, RunEnd};
+use crate::run::algorithm_info::AlgorithmInfo;
+use crate::run::error::RunError;
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{CampReport, CostReport, DelayStatistics, ElectionReport, Report};
 use crate::run::users::ElectionUsers;
 use crate::scenario::Scenario;

@@ -1,7 +1,8 @@
 //! Families of algorithms: the parts of a run that differ between, for example, a mutex and a detector.
 //!
 //! The world, the message counts, the fault log, the trace and the skeleton of the report are common (`execute.rs`). A
-//! family adds users, monitors with their findings, and its own part of the report. Each family has a file here.
+//! family adds users, monitors with their findings, and its own part of the report. Each family has a file here, which
+//! no other family imports.
 
 pub(crate) mod agreement;
 pub(crate) mod clock;
@@ -10,10 +11,6 @@ pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
 
-use std::fmt::Debug;
-
-use quorate_core::{Layer, ProcessId, ProcessSet, Property, Time};
-
 pub use agreement::AgreementMonitors;
 pub use clock::ClockMonitors;
 pub use detector::DetectorMonitors;
@@ -21,152 +18,4 @@ pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 
-use crate::engine::Ending;
-use crate::engine::observer::{Departure, Moment};
-use crate::observe::Mark;
-use crate::observe::monitor::{Status, Violation};
-use crate::run::assumptions::FaultLog;
-use crate::run::execute::AlgorithmInfo;
-use crate::run::report::Report;
-use crate::scenario::Scenario;
-use crate::scenario::plan::Memory;
-
-/// The monitors of a family, and their part of the report. They are compiled once for the family, not for each algorithm.
-pub trait Monitors {
-    /// The family that the monitors belong to.
-    const FAMILY: Layer;
-    /// Commands that users give to a process.
-    type Command: Debug;
-    /// Outputs that a process gives to its user.
-    type Output: Debug;
-
-    /// The mark in the history for an accepted command, if it has one.
-    fn command_mark(&self, command: &Self::Command) -> Option<Mark> {
-        let _ = command;
-        None
-    }
-
-    /// The mark in the history for an output, if it has one.
-    fn output_mark(&self, at: Moment, output: &Self::Output) -> Option<Mark>;
-
-    /// Short text for a command, where the mark does not tell everything: a value or a message.
-    fn command_text(&self, command: &Self::Command) -> String {
-        let _ = command;
-        String::new()
-    }
-
-    /// Short text for an output, where the mark does not tell everything: a leader or a decision.
-    fn output_text(&self, output: &Self::Output) -> String {
-        let _ = output;
-        String::new()
-    }
-
-    /// A process has accepted a command.
-    fn on_command(&mut self, at: Moment, command: &Self::Command);
-
-    /// A process has produced an output for its user.
-    fn on_output(&mut self, at: Moment, output: &Self::Output);
-
-    /// A process has crashed.
-    fn crashed(&mut self, at: Moment);
-
-    /// A process has recovered.
-    fn recovered(&mut self, at: Moment, memory: Memory);
-
-    /// A process has sent a message of this kind.
-    #[inline]
-    fn sent(&mut self, at: Moment, kind: usize, departure: Departure) {
-        let _ = (at, kind, departure);
-    }
-
-    /// Whether messages carry a mark for the monitors.
-    #[inline]
-    fn marks_messages(&self) -> bool {
-        false
-    }
-
-    /// Returns the mark for a message that is being sent.
-    #[inline]
-    fn mark(&mut self, at: Moment) -> u32 {
-        let _ = at;
-        0
-    }
-
-    /// A message with this mark has arrived.
-    fn arrived(&mut self, at: Moment, mark: u32) {
-        let _ = (at, mark);
-    }
-
-    /// A message with this mark was lost.
-    fn lost(&mut self, mark: u32) {
-        let _ = mark;
-    }
-
-    /// The run has ended.
-    fn end(&mut self, end: &RunEnd<'_>);
-
-    /// The finding about a property of the family.
-    fn finding(&self, property: Property) -> Finding<'_>;
-
-    /// Writes the family's part of the report.
-    fn report(&self, context: &ReportContext<'_>, report: &mut Report);
-}
-
-/// State of a run at its end.
-pub struct RunEnd<'a> {
-    /// Time at which the run ended.
-    pub now: Time,
-    /// Why the run ended.
-    pub ending: Ending,
-    /// Number of processes in the world.
-    pub processes: usize,
-    /// Returns the processes that a process is waiting for at the end.
-    pub waits_for: &'a dyn Fn(ProcessId) -> ProcessSet,
-    /// Faults that happened during the run.
-    pub fault_log: &'a FaultLog,
-}
-
-/// The finding about a property.
-#[derive(Clone, Debug)]
-pub struct Finding<'a> {
-    /// Whether the property held, was violated, or was not checked.
-    pub status: Status,
-    /// The first violation, if there is one.
-    pub violation: Option<&'a Violation>,
-    /// Why the property could not be judged; empty if it was.
-    pub open: String,
-}
-
-impl<'a> Finding<'a> {
-    /// A finding that holds unless there is a violation.
-    pub fn of(violation: Option<&'a Violation>) -> Self {
-        let status = if violation.is_some() { Status::Violated } else { Status::Holds };
-        Self { status, violation, open: String::new() }
-    }
-
-    /// If there is no violation and a reason is given, marks the property as not checked for that reason.
-    #[must_use]
-    pub fn or_open(self, why: Option<impl Into<String>>) -> Self {
-        match why {
-            Some(why) if self.violation.is_none() => {
-                Self { status: Status::NotChecked, open: why.into(), ..self }
-            }
-            _ => self,
-        }
-    }
-}
-
-/// Input of a family's part of the report.
-#[derive(Debug)]
-pub struct ReportContext<'a> {
-    /// The scenario that was run.
-    pub scenario: &'a Scenario,
-    /// The algorithm and its promised costs.
-    pub info: &'a AlgorithmInfo,
-    /// Whether the run was free of faults and complete, so that its cost can be compared with the promise.
-    pub undisturbed: bool,
-    /// Whether the run met every assumption.
-    pub assumptions_met: bool,
-    /// Whether messages that processes sent to themselves were counted.
-    pub count_self: bool,
-}
+pub use super::monitors::{Finding, Monitors, ReportContext, RunEnd};

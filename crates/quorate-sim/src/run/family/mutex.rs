@@ -8,10 +8,10 @@ use crate::observe::Mark;
 use crate::observe::entry_delays::EntryDelays;
 use crate::observe::monitor::{Me1, Me2, Me3, MutexEvent, Status};
 use crate::observe::trace::TraceSink;
-use crate::run::execute::{
-    AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run,
-};
-use crate::run::family::{Finding, Monitors, ReportContext, RunEnd};
+use crate::run::algorithm_info::AlgorithmInfo;
+use crate::run::error::RunError;
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{CostReport, DelayReport, DelayStatistics, Report};
 use crate::run::users::MutexUsers;
 use crate::run::watch::Watch;
