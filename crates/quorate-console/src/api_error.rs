@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use quorate_lab::experiment::ExperimentError;
 use quorate_run::CannotRun;
 use quorate_sim::{FileError, Invalid, RunError};
 use serde_json::json;
@@ -60,6 +61,15 @@ impl From<Invalid> for ApiError {
 impl From<FileError> for ApiError {
     fn from(error: FileError) -> Self {
         Self::bad_request(error)
+    }
+}
+
+impl From<ExperimentError> for ApiError {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::CannotRun(error) => error.into(),
+            error => Self::bad_request(&error),
+        }
     }
 }
 

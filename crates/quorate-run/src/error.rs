@@ -32,21 +32,9 @@ pub enum CannotRun {
         /// Kind of message that was expected.
         kind: String,
     },
-    /// An option is not supported, or the run is impossible for the reason given.
+    /// The search of every interleaving is impossible for the reason given.
     #[error("{0}")]
-    Option(String),
-    /// A run that was to be measured did not end as required.
-    #[error("{algorithm} with {processes} processes and seed {seed} cannot be measured: {problem}")]
-    Unmeasurable {
-        /// Name of the algorithm.
-        algorithm: String,
-        /// Number of processes in the run.
-        processes: usize,
-        /// Seed of the run.
-        seed: u64,
-        /// Description of the problem.
-        problem: String,
-    },
+    Search(String),
     /// A key of the scenario does not fit the family of the algorithm.
     #[error("{algorithm} is {} {family} algorithm: {problem}", article(family))]
     OtherFamily {

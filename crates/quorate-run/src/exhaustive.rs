@@ -353,7 +353,7 @@ fn search(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.threads)
         .build()
-        .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
+        .map_err(|error| CannotRun::Search(format!("threads cannot be started: {error}")))?;
     let mut size_estimate = SizeEstimate { done: config.allow_partial, too_large: None };
     let found = pool.install(|| {
         quorate_check::explore(world, bounds, |progress| {
@@ -365,7 +365,7 @@ fn search(
         })
     });
     match size_estimate.too_large {
-        Some(problem) => Err(CannotRun::Option(problem)),
+        Some(problem) => Err(CannotRun::Search(problem)),
         None => Ok(found),
     }
 }
@@ -383,7 +383,7 @@ impl CheckOutcome {
         let same = outcome.report.properties.iter().find(|property| property.id == id);
         let same = same.is_some_and(|property| property.status == Status::Violated);
         if counterexample.cycle.is_empty() && !same {
-            return Err(CannotRun::Option(format!(
+            return Err(CannotRun::Search(format!(
                 "the counterexample to {id} does not replay; this is a bug in quorate"
             )));
         }

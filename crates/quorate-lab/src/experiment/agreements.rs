@@ -6,7 +6,7 @@ use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
-use crate::CannotRun;
+use super::ExperimentError;
 use quorate_run::run;
 
 /// Result of a run.
@@ -21,7 +21,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    pub(super) fn of(scenario: &Scenario) -> Result<Self, CannotRun> {
+    pub(super) fn of(scenario: &Scenario) -> Result<Self, ExperimentError> {
         let report = run(scenario, Conditions::default(), None)?.report;
         Ok(Self {
             agreed: holds(&report, Property::Agreement),

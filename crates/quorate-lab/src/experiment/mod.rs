@@ -10,6 +10,7 @@ mod consensus_rounds;
 mod crashes;
 mod detectors;
 mod election_cost;
+mod error;
 mod exact;
 mod findings;
 mod mutex_cost;
@@ -27,13 +28,13 @@ mod vcube_diagnosis;
 mod verification;
 mod without_cancel;
 
+pub use error::ExperimentError;
 pub use findings::{Block, Findings};
 pub use shard::ExperimentShard;
 pub use statistics::Statistics;
 pub use sweep::ExperimentProgress;
 pub use table::{Row, Table, Value};
 
-use crate::CannotRun;
 use quorate_run::nearest;
 use serde::{Deserialize, Serialize};
 use sweep::{Scope, SweepError};
@@ -114,7 +115,7 @@ const THREADS_MOST: usize = 1_024;
 
 impl Experiment {
     /// Finds the experiment with this name.
-    pub fn by_name(name: &str) -> Result<&'static Self, CannotRun> {
+    pub fn by_name(name: &str) -> Result<&'static Self, ExperimentError> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
             let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
             let way_out = match nearest(name, known) {
@@ -122,7 +123,7 @@ impl Experiment {
                 None => "`quorate experiment` names them all".to_owned(),
             };
             let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-            CannotRun::Option(format!("there is no experiment `{name}`; {way_out}"))
+            ExperimentError::Option(format!("there is no experiment `{name}`; {way_out}"))
         })
     }
 
@@ -131,12 +132,12 @@ impl Experiment {
         &self,
         options: &Options,
         progress: &dyn ExperimentProgress,
-    ) -> Result<Findings, CannotRun> {
+    ) -> Result<Findings, ExperimentError> {
         match (self.run)(&self.request(options, progress, Scope::Whole)?) {
             Ok(findings) => Ok(findings),
-            Err(SweepError::Failed(cannot)) => Err(cannot),
+            Err(SweepError::Failed(error)) => Err(error),
             Err(SweepError::Partial) => {
-                Err(CannotRun::Option("only a part of it was run".to_owned()))
+                Err(ExperimentError::Option("only a part of it was run".to_owned()))
             }
         }
     }
@@ -147,7 +148,7 @@ impl Experiment {
         options: &Options,
         progress: &'p dyn ExperimentProgress,
         scope: Scope,
-    ) -> Result<Request<'p>, CannotRun> {
+    ) -> Result<Request<'p>, ExperimentError> {
         let seeds = validated_option("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
         let up_to = match (self.sizes, options.up_to) {
             (Some(Sizes { least, usual, most }), up_to) => validated_option(
@@ -160,7 +161,7 @@ impl Experiment {
             (None, None) => 0,
             (None, Some(_)) => {
                 let problem = format!("{} has one size; leave --up-to out", self.name);
-                return Err(CannotRun::Option(problem));
+                return Err(ExperimentError::Option(problem));
             }
         };
         let ours_up_to = match (self.ours, options.ours_up_to) {
@@ -175,7 +176,7 @@ impl Experiment {
                     "{} has the same sizes for every algorithm; leave --ours-up-to out",
                     self.name
                 );
-                return Err(CannotRun::Option(problem));
+                return Err(ExperimentError::Option(problem));
             }
         };
         // Zero means as many threads as there are cores.
@@ -202,11 +203,11 @@ fn validated_option(
     usual: u64,
     least: u64,
     most: u64,
-) -> Result<u64, CannotRun> {
+) -> Result<u64, ExperimentError> {
     match given {
-        Some(given) if !(least..=most).contains(&given) => {
-            Err(CannotRun::Option(format!("{flag}: expected {least} to {most}, found {given}")))
-        }
+        Some(given) if !(least..=most).contains(&given) => Err(ExperimentError::Option(format!(
+            "{flag}: expected {least} to {most}, found {given}"
+        ))),
         given => Ok(given.unwrap_or(usual)),
     }
 }

@@ -7,10 +7,10 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
+use super::ExperimentError;
 use super::Statistics;
 use super::crashes::Failures;
 use super::exact;
-use crate::CannotRun;
 use quorate_run::run;
 
 /// A quorum mutex with a load and failures; only the seed is missing.
@@ -67,7 +67,7 @@ impl QuorumMutexConfig {
         scenario
     }
 
-    pub(super) fn measure(&self, seed: u64) -> Result<Measured, CannotRun> {
+    pub(super) fn measure(&self, seed: u64) -> Result<Measured, ExperimentError> {
         let conditions = Conditions { events: self.events_most(), ..Conditions::default() };
         Ok(Measured::of(&run(&self.scenario(seed), conditions, None)?.report))
     }

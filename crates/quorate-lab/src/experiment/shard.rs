@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ExperimentError;
 use super::sweep::{Scope, SweepError};
 use super::{Experiment, ExperimentProgress, Findings, Options};
-use crate::CannotRun;
 use crate::shard::Shard;
 
 /// Results of some of the runs of an experiment.
@@ -29,10 +29,10 @@ impl Experiment {
         options: &Options,
         shard: Shard,
         progress: &dyn ExperimentProgress,
-    ) -> Result<ExperimentShard, CannotRun> {
+    ) -> Result<ExperimentShard, ExperimentError> {
         let request = self.request(options, progress, Scope::Shard(shard, RefCell::default()))?;
         match (self.run)(&request) {
-            Err(SweepError::Failed(cannot)) => return Err(cannot),
+            Err(SweepError::Failed(error)) => return Err(error),
             Ok(_) | Err(SweepError::Partial) => {}
         }
         let Scope::Shard(_, kept) = request.scope else { return Err(impossible()) };
@@ -49,19 +49,19 @@ impl ExperimentShard {
     }
 
     /// Merges all shards, given in order. The findings equal those of the whole experiment.
-    pub fn merge(parts: Vec<Self>) -> Result<(&'static Experiment, Findings), CannotRun> {
+    pub fn merge(parts: Vec<Self>) -> Result<(&'static Experiment, Findings), ExperimentError> {
         let Some(first) = parts.first() else { return Err(impossible()) };
         let (experiment, options) = (Experiment::by_name(&first.name)?, first.options);
         let sweeps = parts.into_iter().map(|part| part.sweeps).collect();
         let scope = Scope::Merged(sweeps, RefCell::default());
         match (experiment.run)(&experiment.request(&options, &(), scope)?) {
             Ok(findings) => Ok((experiment, findings)),
-            Err(SweepError::Failed(cannot)) => Err(cannot),
+            Err(SweepError::Failed(error)) => Err(error),
             Err(SweepError::Partial) => Err(impossible()),
         }
     }
 }
 
-fn impossible() -> CannotRun {
-    CannotRun::Option("there is nothing to merge".to_owned())
+fn impossible() -> ExperimentError {
+    ExperimentError::Option("there is nothing to merge".to_owned())
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Request;
+use super::{ExperimentError, Request};
 use crate::CannotRun;
 use crate::shard::Shard;
 
@@ -49,14 +49,20 @@ pub(super) enum Scope {
 /// Reason why there are no findings.
 pub(super) enum SweepError {
     /// The experiment cannot be run.
-    Failed(CannotRun),
+    Failed(ExperimentError),
     /// Only a shard was run.
     Partial,
 }
 
+impl From<ExperimentError> for SweepError {
+    fn from(error: ExperimentError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 impl From<CannotRun> for SweepError {
     fn from(cannot: CannotRun) -> Self {
-        Self::Failed(cannot)
+        Self::Failed(cannot.into())
     }
 }
 
@@ -67,8 +73,8 @@ pub(super) fn both<A, B>(
 ) -> Result<(A, B), SweepError> {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok((a, b)),
-        (Err(SweepError::Failed(cannot)), _) | (_, Err(SweepError::Failed(cannot))) => {
-            Err(SweepError::Failed(cannot))
+        (Err(SweepError::Failed(error)), _) | (_, Err(SweepError::Failed(error))) => {
+            Err(SweepError::Failed(error))
         }
         _ => Err(SweepError::Partial),
     }
@@ -78,7 +84,7 @@ pub(super) fn both<A, B>(
 pub(super) fn sweep<Cell: Sync, Answer: Send + Serialize + DeserializeOwned>(
     request: &Request<'_>,
     cells: &[Cell],
-    run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
+    run: impl Fn(&Cell) -> Result<Answer, ExperimentError> + Sync,
 ) -> Result<Vec<Answer>, SweepError> {
     match &request.scope {
         Scope::Whole => Ok(run_all(request, &cells.iter().collect::<Vec<_>>(), run)?),
@@ -100,16 +106,16 @@ pub(super) fn sweep<Cell: Sync, Answer: Send + Serialize + DeserializeOwned>(
 fn run_all<Cell: Sync, Answer: Send>(
     request: &Request<'_>,
     cells: &[&Cell],
-    run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
-) -> Result<Vec<Answer>, CannotRun> {
+    run: impl Fn(&Cell) -> Result<Answer, ExperimentError> + Sync,
+) -> Result<Vec<Answer>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
-    let pool = pool.map_err(|error| CannotRun::Option(format!("--threads: {error}")))?;
+    let pool = pool.map_err(|error| ExperimentError::Option(format!("--threads: {error}")))?;
     request.progress.begin(cells.len());
-    let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
+    let answers: Vec<Result<Answer, ExperimentError>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell: &&Cell| {
             if !request.progress.should_continue() {
-                return Err(CannotRun::Cancelled);
+                return Err(ExperimentError::Cancelled);
             }
             let answer = run(cell);
             request.progress.step();
@@ -126,7 +132,7 @@ fn gathered<Answer: DeserializeOwned>(
     parts: &[Vec<Vec<Value>>],
     sweep: usize,
     cells: usize,
-) -> Result<Vec<Answer>, CannotRun> {
+) -> Result<Vec<Answer>, ExperimentError> {
     let of_sweep: Vec<&[Value]> =
         parts.iter().map(|part| part.get(sweep).map_or(&[][..], Vec::as_slice)).collect();
     if of_sweep.iter().map(|part| part.len()).sum::<usize>() != cells {
@@ -140,6 +146,6 @@ fn gathered<Answer: DeserializeOwned>(
     (0..cells).map(answer).collect()
 }
 
-fn unreadable(why: &dyn std::fmt::Display) -> CannotRun {
-    CannotRun::Option(format!("these are not parts of this experiment: {why}"))
+fn unreadable(why: &dyn std::fmt::Display) -> ExperimentError {
+    ExperimentError::Option(format!("these are not parts of this experiment: {why}"))
 }

@@ -10,9 +10,9 @@ use quorate_sim::report::{AdjustedClock, ClockReport, Verdict};
 use quorate_sim::{Conditions, Delay, LinkDelay, Scenario};
 use serde::{Deserialize, Serialize};
 
+use super::ExperimentError;
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Statistics, Table, Value, exact};
-use crate::CannotRun;
 use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -134,10 +134,10 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
+fn measure(cell: &Cell) -> Result<Measured, ExperimentError> {
     let scenario = scenario(cell);
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
+    let unmeasurable = |problem: &str| ExperimentError::Unmeasurable {
         algorithm: scenario.algorithm.clone(),
         processes: scenario.processes,
         seed: cell.seed,

@@ -13,6 +13,7 @@ use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Delay, Scenario};
 use serde::{Deserialize, Serialize};
 
+use super::ExperimentError;
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
@@ -103,7 +104,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
+fn measure(cell: &Cell) -> Result<Measured, ExperimentError> {
     let round = round(&scenario(cell))?;
     let crash = crash(cell, round);
     let noticed = report(cell, &crash)?;
@@ -134,7 +135,7 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     })
 }
 
-fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, CannotRun> {
+fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, ExperimentError> {
     let report = run_once(scenario, Conditions::default(), None)?.report;
     match report.detection {
         Some(_) => Ok(report),
@@ -142,8 +143,8 @@ fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, CannotRun> {
     }
 }
 
-fn unmeasurable(cell: &Cell, problem: &str) -> CannotRun {
-    CannotRun::Unmeasurable {
+fn unmeasurable(cell: &Cell, problem: &str) -> ExperimentError {
+    ExperimentError::Unmeasurable {
         algorithm: SERIES[cell.series].0.to_owned(),
         processes: cell.n,
         seed: cell.seed,
@@ -181,9 +182,9 @@ fn with_unbounded_delays(cell: &Cell) -> Scenario {
 }
 
 /// Duration of a round of the scenario's detector.
-fn round(scenario: &Scenario) -> Result<Span, CannotRun> {
-    detector_round(scenario)?
-        .ok_or_else(|| CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() })
+fn round(scenario: &Scenario) -> Result<Span, ExperimentError> {
+    let unknown = || CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() };
+    Ok(detector_round(scenario)?.ok_or_else(unknown)?)
 }
 
 impl Row {

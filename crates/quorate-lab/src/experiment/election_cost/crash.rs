@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::world::RANK_DELAYS;
 use super::{Request, SweepError, Value, doubling, exact, sweep};
-use crate::CannotRun;
+use crate::experiment::ExperimentError;
 use quorate_run::run as run_once;
 
 /// Maximum number of processes. More would take long, and detectors would give the same result.
@@ -86,7 +86,7 @@ pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, SweepError> {
     sweep(request, &cells, |&(rival, detector, n)| row(rival, detector, n))
 }
 
-fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, CannotRun> {
+fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, ExperimentError> {
     let (without_crash, with_crash) =
         (scenario(rival, detector, n, false), scenario(rival, detector, n, true));
     let unit = with_crash.delay_unit().0;
@@ -94,7 +94,7 @@ fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, Can
     let with_crash = run_once(&with_crash, Conditions::default(), None)?.report;
     let settled = with_crash.election.as_ref().filter(|found| found.leader == Some(n as u32 - 2));
     let Some(duration) = settled.and_then(|found| found.duration) else {
-        return Err(CannotRun::Unmeasurable {
+        return Err(ExperimentError::Unmeasurable {
             algorithm: rival.algorithm().to_owned(),
             processes: n,
             seed: 0,

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crash::CrashRow;
 use world::{Contender, Order, Starters};
 
+use super::ExperimentError;
 use super::prediction::{Comparison, Prediction};
 use super::sweep::{SweepError, both, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
-use crate::CannotRun;
 use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -106,10 +106,10 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
+fn measure(cell: &Cell) -> Result<Measured, ExperimentError> {
     let scenario = world::scenario(cell);
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
+    let unmeasurable = |problem: &str| ExperimentError::Unmeasurable {
         algorithm: cell.contender.algorithm.to_owned(),
         processes: cell.n,
         seed: cell.seed,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::exact;
 use super::super::series::Series;
-use crate::CannotRun;
+use crate::experiment::ExperimentError;
 use quorate_run::run;
 
 /// One message delay, and the duration of a stay inside.
@@ -67,7 +67,7 @@ pub(super) fn measure(
     n: usize,
     load: Load,
     seed: u64,
-) -> Result<Measured, CannotRun> {
+) -> Result<Measured, ExperimentError> {
     let scenario = match load {
         Load::Light => light(series, n, seed),
         Load::Saturated => saturated(series, n, seed),
@@ -76,7 +76,7 @@ pub(super) fn measure(
     let report = run(&scenario, conditions, None)?.report;
     if let Some(problem) = unfit(&report, load) {
         let algorithm = series.label();
-        return Err(CannotRun::Unmeasurable { algorithm, processes: n, seed, problem });
+        return Err(ExperimentError::Unmeasurable { algorithm, processes: n, seed, problem });
     }
     let delays = |delays: &DelayStatistics| (delays.count, delays.mean.unwrap_or(0.0));
     Ok(Measured {

@@ -10,11 +10,11 @@ use quorate_core::ProcessId;
 use formulas::Figure;
 use load::{Load, Measured, measure};
 
+use super::ExperimentError;
 use super::prediction::{Comparison, Prediction};
 use super::series::Series;
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "mutex-cost",
@@ -83,7 +83,7 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let measured =
         sweep(request, &cells, |cell| measure(cell.series, cell.n, cell.load, cell.seed))?;
     let seeds = request.seeds as usize;
-    let rows: Result<Vec<Row>, CannotRun> = cells
+    let rows: Result<Vec<Row>, ExperimentError> = cells
         .chunks(2 * seeds)
         .zip(measured.chunks(2 * seeds))
         .map(|(cells, measured)| Row::new(&cells[0], &measured[..seeds], &measured[seeds..]))
@@ -98,7 +98,11 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
 }
 
 impl Row {
-    fn new(cell: &Cell<'_>, light: &[Measured], saturated: &[Measured]) -> Result<Self, CannotRun> {
+    fn new(
+        cell: &Cell<'_>,
+        light: &[Measured],
+        saturated: &[Measured],
+    ) -> Result<Self, ExperimentError> {
         let (cost, setup) = quorate_run::promised_cost(&cell.series.scenario(cell.n))?;
         let (light, saturated) = (Costs::new(light), Costs::new(saturated));
         let compare = |figure| {

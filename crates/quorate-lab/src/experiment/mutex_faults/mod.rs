@@ -20,11 +20,11 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Delay, Outcome as RunOutcome, Scenario};
 use serde::{Deserialize, Serialize};
 
+use super::ExperimentError;
 use super::replay::command;
 use super::series::Series;
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Table, Value};
-use crate::CannotRun;
 use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -133,7 +133,7 @@ fn run_with_fault(
     series: &Series,
     fault: Fault,
     seed: u64,
-) -> Result<Option<(Outcome, Scenario)>, CannotRun> {
+) -> Result<Option<(Outcome, Scenario)>, ExperimentError> {
     let healthy = scenario(series, seed);
     let mut roles = Roles::new(series, &healthy);
     let before = run_once(&healthy, conditions(), Some(&mut roles))?;
@@ -147,7 +147,7 @@ fn run_with_fault(
         marks(&before, moment) == marks(&after, moment),
         "until the fault, a run with it is the run without it"
     );
-    let outcome = Outcome::of(&after.report).ok_or_else(|| CannotRun::Unmeasurable {
+    let outcome = Outcome::of(&after.report).ok_or_else(|| ExperimentError::Unmeasurable {
         algorithm: series.label(),
         processes: PROCESSES,
         seed,

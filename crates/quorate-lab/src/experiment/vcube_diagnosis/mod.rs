@@ -14,9 +14,9 @@ use quorate_sim::report::{DetectionReport, Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
+use super::ExperimentError;
 use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, exact};
-use crate::CannotRun;
 use quorate_run::{promised_cost, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -126,10 +126,10 @@ fn sizes(up_to: usize) -> impl Iterator<Item = usize> {
     powers.flat_map(|n| [n, n / 2 * 3]).take_while(move |n| *n <= up_to)
 }
 
-fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
+fn measure(cell: &Cell) -> Result<Measured, ExperimentError> {
     let scenario = scenario(cell)?;
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
+    let unmeasurable = |problem: &str| ExperimentError::Unmeasurable {
         algorithm: ALGORITHM.to_owned(),
         processes: cell.n,
         seed: cell.seed,
@@ -167,7 +167,7 @@ fn messages(report: &Report, found: &DetectionReport) -> f64 {
 }
 
 /// All processes crash at the same time, during the second round. The seed determines the time and the processes.
-fn scenario(cell: &Cell) -> Result<Scenario, CannotRun> {
+fn scenario(cell: &Cell) -> Result<Scenario, ExperimentError> {
     let mut scenario = Scenario::new(ALGORITHM, cell.n);
     scenario.seed = cell.seed;
     let delay_bounds = promised_cost(&scenario)?.1.delay_bounds;

@@ -9,6 +9,7 @@ use quorate_sim::monitor::Status;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
+use super::ExperimentError;
 use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, SweepError, Table, Value};
 use crate::campaign::CampaignRequest;
@@ -105,21 +106,21 @@ impl Cell {
         }
     }
 
-    fn answer(&self, seeds: u64) -> Result<CellResult, CannotRun> {
+    fn answer(&self, seeds: u64) -> Result<CellResult, ExperimentError> {
         match self {
             Self::Search { small, .. } => {
                 let explored = exhaustive::explore(&small.config(), |_| ControlFlow::Continue(()));
                 Ok(match explored {
                     Ok(checked) => CellResult::Search(SearchResult::new(&checked.report)),
                     // A world that cannot be explored is reported as refused.
-                    Err(CannotRun::Option(why)) => CellResult::Refused(why),
+                    Err(CannotRun::Search(why)) => CellResult::Refused(why),
                     Err(CannotRun::OtherFamily { problem, .. }) => CellResult::Refused(problem),
-                    Err(cannot) => return Err(cannot),
+                    Err(cannot) => return Err(cannot.into()),
                 })
             }
             Self::Storm(profile) => {
                 let storm = CampaignRequest::new(profile.name, seeds).run(1);
-                let report = storm.map_err(|error| CannotRun::Option(error.to_string()))?;
+                let report = storm.map_err(|error| ExperimentError::Option(error.to_string()))?;
                 Ok(CellResult::Storm(StormResult {
                     runs: report.runs,
                     violated: report.violated_runs() as u64,
