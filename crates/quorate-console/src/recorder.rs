@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_draw::spacetime::DiagramBuilder;
+use quorate_sim::Cancelled;
 use quorate_sim::trace::{Record, TraceSink};
 
 use crate::recording::Recording;
@@ -41,10 +42,10 @@ impl<S: RecordingSink> TraceSink for Recorder<'_, S> {
         self.sink.record(record)
     }
 
-    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+    fn wants(&mut self, event: u64, process: u32) -> Result<bool, Cancelled> {
         self.done |= self.sink.is_done();
         if self.done || !self.wanted.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::Interrupted.into());
+            return Err(Cancelled);
         }
         self.sink.wants(event, process)
     }

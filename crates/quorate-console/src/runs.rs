@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder};
 use quorate_run::CannotRun;
 use quorate_sim::trace::{self, Format, Record, TraceSink};
-use quorate_sim::{Conditions, Outcome, Report, RunError, Scenario};
+use quorate_sim::{Cancelled, Conditions, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
 
 use crate::api_error::ApiError;
@@ -176,8 +176,8 @@ impl Runs {
                         Recorder::new(SegmentPass { recording: &mut recording }, wanted);
                     let made = runner(&scenario, conditions(bounds), Some(&mut recorder));
                     match (made, recorder.is_done()) {
-                        (Ok(_), _) | (Err(CannotRun::Run(RunError::Trace(_))), true) => {}
-                        (Err(error), _) => return Err(map_run_error(error)),
+                        (Ok(_), _) | (Err(CannotRun::Run(RunError::Cancelled(_))), true) => {}
+                        (Err(error), _) => return Err(error.into()),
                     }
                 }
                 (None, None) => {
@@ -198,7 +198,7 @@ impl Runs {
         let (runner, bounds) = (self.runner, self.bounds);
         self.run_blocking(move |_| {
             let mut writer = Format::JsonLines.writer(scenario.processes, out);
-            runner(&scenario, conditions(bounds), Some(&mut *writer)).map_err(map_run_error)?;
+            runner(&scenario, conditions(bounds), Some(&mut *writer)).map_err(map_write_error)?;
             Ok(())
         })
         .await?
@@ -267,10 +267,10 @@ fn conditions(bounds: RunBounds) -> Conditions {
     Conditions { count_self: true, memory: bounds.memory, events: bounds.events }
 }
 
-/// A trace error means that the recorder ended the run because the client has disconnected.
-fn map_run_error(error: CannotRun) -> ApiError {
+/// A trace that is sent to the client cannot be written once the client has disconnected.
+fn map_write_error(error: CannotRun) -> ApiError {
     match error {
-        CannotRun::Run(RunError::Trace(_)) => CannotRun::Cancelled.into(),
+        CannotRun::Run(RunError::Trace(_)) => CannotRun::from(RunError::from(Cancelled)).into(),
         error => error.into(),
     }
 }
@@ -282,8 +282,7 @@ fn record_run(
     wanted: &AtomicBool,
 ) -> Result<RecordedRun, ApiError> {
     let mut recorder = Recorder::new(FirstPass::new(scenario.processes, bounds), wanted);
-    let outcome =
-        runner(scenario, conditions(bounds), Some(&mut recorder)).map_err(map_run_error)?;
+    let outcome = runner(scenario, conditions(bounds), Some(&mut recorder))?;
     Ok(recorder.sink.into_recorded_run(Some(outcome.report), None))
 }
 

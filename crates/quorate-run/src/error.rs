@@ -47,9 +47,6 @@ pub enum CannotRun {
         /// Description of the mismatch.
         problem: String,
     },
-    /// The run was cancelled, because no caller waits for its result any more.
-    #[error("it was cancelled")]
-    Cancelled,
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -18,6 +18,7 @@ pub use engine::{
     Agenda, Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, User, Wire,
     World, WorldModel, network, observer, queue,
 };
+pub use observe::trace::Cancelled;
 pub use observe::{FaultLog, History, Mark, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
 pub use run::family::clock::{ClockRoles, run_clock};

@@ -183,9 +183,9 @@ fn endless(
     let mut event = 0;
     loop {
         event += 1;
-        if let Err(error) = sink.wants(event, 0) {
+        if let Err(cancelled) = sink.wants(event, 0) {
             STOPPED.store(true, Ordering::Relaxed);
-            return Err(RunError::Trace(error).into());
+            return Err(RunError::from(cancelled).into());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of experiments.
 
 use quorate_run::CannotRun;
+use quorate_sim::Cancelled;
 
 /// Reason why an experiment has no findings.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +23,8 @@ pub enum ExperimentError {
         problem: String,
     },
     /// The experiment was cancelled, because no caller waits for its findings any more.
-    #[error("it was cancelled")]
-    Cancelled,
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// A run or a search could not be made.
     #[error(transparent)]
     CannotRun(#[from] CannotRun),

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use quorate_sim::Cancelled;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -115,7 +116,7 @@ fn run_all<Cell: Sync, Answer: Send>(
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell: &&Cell| {
             if !request.progress.should_continue() {
-                return Err(ExperimentError::Cancelled);
+                return Err(Cancelled.into());
             }
             let answer = run(cell);
             request.progress.step();

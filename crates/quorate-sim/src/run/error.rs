@@ -1,5 +1,8 @@
 //! Errors of a run: it does not fit into memory, it would never end, or its trace cannot be written.
 
+use super::watch::TraceFailure;
+use crate::observe::trace::Cancelled;
+
 /// Why a run could not be completed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -52,6 +55,18 @@ pub enum RunError {
     /// The trace could not be written.
     #[error("the trace could not be written: {0}")]
     Trace(#[from] std::io::Error),
+    /// The trace sink cancelled the run.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<TraceFailure> for RunError {
+    fn from(failure: TraceFailure) -> Self {
+        match failure {
+            TraceFailure::Write(error) => error.into(),
+            TraceFailure::Cancelled(cancelled) => cancelled.into(),
+        }
+    }
 }
 
 /// A number of bytes that prints with a unit, such as `1.5 GiB`.

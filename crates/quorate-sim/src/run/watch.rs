@@ -11,7 +11,7 @@ use crate::engine::network::Loss;
 use crate::engine::observer::{Departure, Input, Moment, Observer};
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{Announced, ClockCondition, Violation};
-use crate::observe::trace::{Annotation, Record, RecordKind, TraceEnvelope, TraceSink};
+use crate::observe::trace::{Annotation, Cancelled, Record, RecordKind, TraceEnvelope, TraceSink};
 use crate::observe::{FaultLog, History, Mark, describe_traitor};
 use crate::scenario::plan::{FaultEvent, Memory};
 
@@ -343,17 +343,23 @@ where
     }
 }
 
-/// A trace that is being written. After the first error nothing more is written.
+/// Reason why a trace ends before its run.
+pub(crate) enum TraceFailure {
+    Write(std::io::Error),
+    Cancelled(Cancelled),
+}
+
+/// A trace that is being written. After the first failure nothing more is written.
 pub(crate) struct Tracer<'t> {
     sink: &'t mut dyn TraceSink,
-    failed: Option<std::io::Error>,
+    failed: Option<TraceFailure>,
     /// The moment of the last record.
     last: Moment,
 }
 
 impl Tracer<'_> {
-    /// Returns the write error, if there was one.
-    pub(crate) fn take_error(&mut self) -> Option<std::io::Error> {
+    /// Returns the reason why nothing more was written, if there was one.
+    pub(crate) fn take_error(&mut self) -> Option<TraceFailure> {
         self.failed.take()
     }
 
@@ -376,8 +382,8 @@ impl Tracer<'_> {
         }
         match self.sink.wants(at.event, at.process.number()) {
             Ok(wanted) => wanted,
-            Err(error) => {
-                self.failed = Some(error);
+            Err(cancelled) => {
+                self.failed = Some(TraceFailure::Cancelled(cancelled));
                 false
             }
         }
@@ -387,13 +393,15 @@ impl Tracer<'_> {
         self.last = at;
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
-            self.failed = self.sink.record(&Record { event, time, process, kind, cause }).err();
+            let written = self.sink.record(&Record { event, time, process, kind, cause });
+            self.failed = written.err().map(TraceFailure::Write);
         }
     }
 
     fn state(&mut self, at: Moment, state: &dyn Debug) {
         if self.failed.is_none() {
-            self.failed = self.sink.state(at.event, at.process.number(), state).err();
+            let written = self.sink.state(at.event, at.process.number(), state);
+            self.failed = written.err().map(TraceFailure::Write);
         }
     }
 }

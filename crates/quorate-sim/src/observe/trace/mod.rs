@@ -3,6 +3,7 @@
 //! A trace consists of records, and a sink receives them. There is a file for each format. Files here import only the
 //! history, the monitors and the notation.
 
+mod cancelled;
 mod format;
 mod jsonl;
 mod perfetto;
@@ -12,6 +13,7 @@ mod shiviz;
 mod sink;
 mod tee;
 
+pub use cancelled::Cancelled;
 pub use format::Format;
 pub use read::{RECORDS_MOST, ReadError, read};
 pub use record::{Annotation, Record, RecordKind, TraceEnvelope};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use super::cancelled::Cancelled;
 use super::record::Record;
 
 /// Receives the records of a run one by one. An error of a sink ends the run.
@@ -11,8 +12,8 @@ pub trait TraceSink {
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
     /// Whether the sink wants records of this event. Checked before a record is created, because that takes time. Not
-    /// checked for commands, outputs and violations.
-    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+    /// checked for commands, outputs and violations. An error ends the run.
+    fn wants(&mut self, event: u64, process: u32) -> Result<bool, Cancelled> {
         let _ = (event, process);
         Ok(true)
     }
