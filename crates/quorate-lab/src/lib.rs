@@ -6,6 +6,7 @@ mod cause;
 pub mod experiment;
 pub mod quorums;
 pub mod shard;
+pub mod shard_file;
 mod shrink;
 mod topology;
 

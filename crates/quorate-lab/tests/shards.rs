@@ -1,7 +1,8 @@
 //! Experiments in shards: merged, they equal the findings of a single run, to the last byte.
 
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentShard, Findings, Options};
-use quorate_lab::shard::{Shard, ShardFile, ShardResult};
+use quorate_lab::shard::Shard;
+use quorate_lab::shard_file::{ShardFile, ShardResult};
 
 /// All output that a user gets to see.
 fn output(name: &str, findings: &Findings) -> (String, Vec<u8>, Vec<u8>, Vec<u8>) {

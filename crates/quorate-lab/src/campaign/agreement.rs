@@ -1,14 +1,16 @@
 //! Scenarios of agreements: proposed values, the number of faults to tolerate, and at most that many faults.
 
+use std::ops::RangeInclusive;
+
 use quorate_core::agreement::AgreementKind;
-use quorate_core::{Assumption, ProcessId, Span, Time};
+use quorate_core::{Assumption, ProcessId, Profile, Span, Time};
 use quorate_run::{Entry, catalogue};
 use quorate_sim::fault::{CrashMid, ProcessAt, Traitor};
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Delay, Scenario};
 
-use super::generator::{Dice, ScenarioGenerator, UNIT, assumes};
+use super::dice::{Dice, UNIT, assumes};
 
 /// Maximum number of faults drawn. Some algorithms need exponentially many messages to tolerate more.
 const FAULTS_MOST: usize = 3;
@@ -24,9 +26,14 @@ const STRATEGIES: [Strategy; 6] = [
 ];
 
 /// Draws the parts of a scenario that are specific to agreements.
-pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice: &mut Dice) {
+pub(super) fn draw(
+    profile: &Profile,
+    crashes: &RangeInclusive<usize>,
+    scenario: &mut Scenario,
+    dice: &mut Dice,
+) {
     let n = scenario.processes;
-    let facts = catalogue().get(generator.profile.name).map(Entry::facts);
+    let facts = catalogue().get(profile.name).map(Entry::facts);
     let usual = facts.and_then(|facts| (facts.tolerates)(n));
     let in_rounds = facts.is_some_and(|facts| facts.in_rounds);
     draw_values(scenario, dice);
@@ -38,23 +45,21 @@ pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice:
     let round = scenario.delay_bound().unwrap_or(Span(UNIT)).0;
     let latest = if in_rounds { round - 1 } else { 8 * UNIT };
     scenario.spread = SpanText(Span(if dice.chance(0.7) { 0 } else { dice.between(0, latest) }));
-    let lies = assumes(&generator.profile, Assumption::FewFaults);
+    let lies = assumes(profile, Assumption::FewFaults);
     let most = match usual {
         None => usize::MAX,
-        Some(_) if assumes(&generator.profile, Assumption::LessThanAThird) => {
-            ((n - 1) / 3).min(TRAITORS_MOST)
-        }
+        Some(_) if assumes(profile, Assumption::LessThanAThird) => ((n - 1) / 3).min(TRAITORS_MOST),
         Some(_) if lies => n.saturating_sub(2).min(FAULTS_MOST),
         Some(usual) if !in_rounds => usual,
         Some(_) => (n - 1).min(FAULTS_MOST),
     };
-    let (most, least) = (most.min(*generator.crashes.end()).min(n - 1), *generator.crashes.start());
+    let (most, least) = (most.min(*crashes.end()).min(n - 1), *crashes.start());
     let failing = dice.between(least.min(most) as u64, most as u64) as usize;
     if usual.is_some() {
         scenario.tolerates = Some(dice.between(failing as u64, most as u64) as usize);
     }
     let rounds = scenario.tolerates.unwrap_or(8) as u64 + 1;
-    draw_faults(generator, scenario, dice, failing, rounds * round, lies);
+    draw_faults(profile, scenario, dice, failing, rounds * round, lies);
     if !in_rounds && !scenario.faults.crash.is_empty() {
         let quick = dice.between(UNIT / 10, 10 * UNIT);
         let slow = dice.between(quick, 10 * UNIT);
@@ -72,7 +77,7 @@ fn draw_values(scenario: &mut Scenario, dice: &mut Dice) {
 /// Some processes crash, more than half of them in the middle of a multicast. If the algorithm tolerates traitors, most of
 /// the faulty processes are traitors.
 fn draw_faults(
-    generator: &ScenarioGenerator,
+    profile: &Profile,
     scenario: &mut Scenario,
     dice: &mut Dice,
     failing: usize,
@@ -80,7 +85,7 @@ fn draw_faults(
     lies: bool,
 ) {
     let n = scenario.processes;
-    let spared = assumes(&generator.profile, Assumption::ServerUp).then_some(scenario.server);
+    let spared = assumes(profile, Assumption::ServerUp).then_some(scenario.server);
     let mut order: Vec<u32> = (0..n as u32).filter(|process| Some(*process) != spared).collect();
     // A traitor does the most damage as the commander.
     let commander = order.iter().position(|process| *process == scenario.server);

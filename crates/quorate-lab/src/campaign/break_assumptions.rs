@@ -11,7 +11,7 @@ use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Delay, LocalClock, Scenario, Timing};
 
-use super::generator::{Dice, UNIT};
+use super::dice::{Dice, UNIT};
 
 /// Maximum number of faults of one kind that a seed adds.
 const MOST: u64 = 5;

@@ -7,7 +7,7 @@ use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{Identify, ProcessSelector, SpanText, When};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 
-use super::generator::{Dice, UNIT};
+use super::dice::{Dice, UNIT};
 
 /// Draws identifiers in any order, some of them equal. One, some or all processes start
 /// elections, and some identifiers change.

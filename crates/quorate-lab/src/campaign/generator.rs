@@ -7,18 +7,15 @@ use quorate_algorithms::clock::Cristian;
 use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
 use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect};
 use quorate_sim::notation::{DriftText, Link, ProcessSelector, SetText, SpanText, When, Window};
-use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
+use quorate_sim::{Delay, LinkDelay, Scenario};
 
 use super::agreement;
 use super::break_assumptions::break_some_assumptions;
+use super::dice::{Dice, UNIT, assumes};
 use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
 use super::tolerated_faults::add_tolerated_faults;
-
-/// Typical message delay in nanoseconds. All other times are drawn relative to it.
-pub(super) const UNIT: u64 = 1_000_000;
 
 /// Parameters of the scenarios that a campaign generates. With equal parameters, equal seeds give equal scenarios.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +71,7 @@ impl ScenarioGenerator {
 
     /// Generates the scenario of a seed, with requests after the last fault.
     pub fn generate(&self, seed: u64) -> GeneratedScenario {
-        let mut draw = Dice(Random::new(seed, Stream::Worlds));
+        let mut draw = Dice::new(seed);
         let mut scenario = self.draw_scenario(seed, &mut draw);
         if self.break_assumptions {
             let end = busy_until(&scenario, self.profile.layer);
@@ -102,7 +99,7 @@ impl ScenarioGenerator {
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
         if self.profile.layer == Layer::Agreement {
-            agreement::draw(self, &mut scenario, draw);
+            agreement::draw(&self.profile, &self.crashes, &mut scenario, draw);
             self.draw_suspicions(&mut scenario, draw);
             return scenario;
         }
@@ -264,43 +261,6 @@ fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
         _ => {
             let entries = scenario.first_requests().len() as u64 * repeat;
             entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT
-        }
-    }
-}
-
-pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
-    profile.assumes.contains(&assumption)
-}
-
-/// Random source of one scenario.
-pub(super) struct Dice(Random);
-
-impl Dice {
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
-        self.0.between(low, high)
-    }
-
-    pub(super) fn chance(&mut self, probability: f64) -> bool {
-        self.0.chance(probability)
-    }
-
-    /// Bounds that hold from the start, known or unknown, or from some later time on.
-    fn timing(&mut self) -> Option<Timing> {
-        match self.between(0, 3) {
-            0 => None,
-            1 => Some(Timing::UnknownBound),
-            _ => Some(Timing::Eventually(Time(self.between(0, 100 * UNIT)))),
-        }
-    }
-
-    fn delay(&mut self, bounded: bool) -> Delay {
-        match self.between(0, if bounded { 1 } else { 2 }) {
-            0 => Delay::Constant(Span(UNIT)),
-            1 => {
-                let low = self.between(UNIT / 1_000, UNIT);
-                Delay::Uniform(Span(low), Span(self.between(UNIT, 5 * UNIT)))
-            }
-            _ => Delay::Exponential(Span(UNIT)),
         }
     }
 }

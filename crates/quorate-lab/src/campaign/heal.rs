@@ -7,7 +7,7 @@ use quorate_sim::fault::{Faults, ProcessAt};
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::scenario::Requesters;
 
-use super::generator::{Dice, UNIT};
+use super::dice::{Dice, UNIT};
 
 /// Lets surviving processes make requests after all faults, about as many as there are survivors. Returns the number of
 /// first requests added; 0 if there are no faults, if one never ends, or if no second request is possible.

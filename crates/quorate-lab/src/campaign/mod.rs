@@ -6,6 +6,7 @@
 mod agreement;
 mod break_assumptions;
 mod clusters;
+mod dice;
 mod elections;
 mod generator;
 mod heal;

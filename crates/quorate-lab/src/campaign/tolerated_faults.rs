@@ -8,7 +8,7 @@ use quorate_sim::fault::{ProcessAt, Recover};
 use quorate_sim::notation::{DriftText, ProcessSelector, SpanText, When};
 
 use super::break_assumptions::FaultInjector;
-use super::generator::{Dice, UNIT, assumes};
+use super::dice::{Dice, UNIT, assumes};
 
 /// Adds faults that the algorithm's assumptions do not exclude. Nothing is drawn for an algorithm that does not tolerate
 /// losses, so that its scenarios do not change.

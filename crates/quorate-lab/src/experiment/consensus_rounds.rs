@@ -9,7 +9,8 @@ use quorate_sim::random::{Random, Stream};
 
 use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
 use quorate_run::promised_cost;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ExperimentError;
-use super::sweep::{Scope, SweepError};
+use super::request::{Scope, SweepError};
 use super::{Experiment, ExperimentProgress, Findings, Options};
 use crate::shard::Shard;
 

@@ -1,71 +1,14 @@
 //! Runs the cells of an experiment in parallel: all cells, those of one shard, or none because
 //! shards have already run them.
 
-use std::cell::RefCell;
-
 use quorate_sim::Cancelled;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{ExperimentError, Request};
-use crate::CannotRun;
-use crate::shard::Shard;
-
-/// Observer of the progress of an experiment.
-pub trait ExperimentProgress: Sync {
-    /// Called at the start of a sweep with the number of cells.
-    fn begin(&self, cells: usize);
-
-    /// Called after each cell, from any thread.
-    fn step(&self);
-
-    /// Called at the end of a sweep.
-    fn end(&self);
-
-    /// Whether the result is still wanted. If not, the remaining cells are not run.
-    fn should_continue(&self) -> bool {
-        true
-    }
-}
-
-/// Ignores all progress reports.
-impl ExperimentProgress for () {
-    fn begin(&self, _: usize) {}
-    fn step(&self) {}
-    fn end(&self) {}
-}
-
-/// Cells that a sweep runs.
-pub(super) enum Scope {
-    /// All cells of the experiment.
-    Whole,
-    /// Every k-th cell, for k shards. The answers are collected by sweep.
-    Shard(Shard, RefCell<Vec<Vec<Value>>>),
-    /// No cell. The answers are given by shard and by sweep, together with the number of sweeps made so far.
-    Merged(Vec<Vec<Vec<Value>>>, RefCell<usize>),
-}
-
-/// Reason why there are no findings.
-pub(super) enum SweepError {
-    /// The experiment cannot be run.
-    Failed(ExperimentError),
-    /// Only a shard was run.
-    Partial,
-}
-
-impl From<ExperimentError> for SweepError {
-    fn from(error: ExperimentError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<CannotRun> for SweepError {
-    fn from(cannot: CannotRun) -> Self {
-        Self::Failed(cannot.into())
-    }
-}
+use super::ExperimentError;
+use super::request::{Request, Scope, SweepError};
 
 /// Answers of two sweeps, after both have been made.
 pub(super) fn both<A, B>(

@@ -6,7 +6,8 @@ use quorate_sim::scenario::Requesters;
 use super::crashes::{Failures, WINDOW};
 use super::findings::figure;
 use super::quorum_run::{Measured, QuorumMutexConfig, statistics_over};
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

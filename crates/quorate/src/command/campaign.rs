@@ -13,7 +13,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_lab::campaign::{
     CampaignError, CampaignExecution, CampaignRequest, CampaignShard, campaign,
 };
-use quorate_lab::shard::{Shard, ShardFile, ShardResult};
+use quorate_lab::shard::Shard;
+use quorate_lab::shard_file::{ShardFile, ShardResult};
 
 use super::findings::{KeepOptions, conclude};
 use crate::CommandResult;

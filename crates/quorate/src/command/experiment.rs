@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_draw::{Theme, chart};
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentProgress, Findings, Options};
-use quorate_lab::shard::{ShardFile, ShardResult};
+use quorate_lab::shard_file::{ShardFile, ShardResult};
 use serde_json::json;
 
 use crate::CommandResult;

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use quorate_lab::campaign::CampaignShard;
 use quorate_lab::experiment::ExperimentShard;
-use quorate_lab::shard::{Shard, ShardFile, ShardResult, in_order};
+use quorate_lab::shard::{Shard, in_order};
+use quorate_lab::shard_file::{ShardFile, ShardResult};
 
 use super::campaign::explain;
 use super::experiment::{ExperimentFiles, Paths, check_draws_charts, write_results};

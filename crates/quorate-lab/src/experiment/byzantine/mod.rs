@@ -11,7 +11,8 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::traitor::Strategy;
 
 use super::agreements::{Measured, first_broken, messages, share};
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Table, Value};
 use quorate_run::promised_cost;
 

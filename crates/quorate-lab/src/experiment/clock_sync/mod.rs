@@ -11,7 +11,8 @@ use quorate_sim::{Conditions, Delay, LinkDelay, Scenario};
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentError;
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Statistics, Table, Value, exact};
 use quorate_run::run as run_once;
 

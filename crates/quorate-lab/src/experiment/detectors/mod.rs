@@ -14,7 +14,8 @@ use quorate_sim::{Conditions, Delay, Scenario};
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentError;
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
 use quorate_run::{detector_round, run as run_once};

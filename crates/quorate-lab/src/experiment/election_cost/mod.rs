@@ -16,7 +16,8 @@ use world::{Contender, Order, Starters};
 
 use super::ExperimentError;
 use super::prediction::{Comparison, Prediction};
-use super::sweep::{SweepError, both, sweep};
+use super::request::SweepError;
+use super::sweep::{both, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use quorate_run::run as run_once;
 

@@ -12,8 +12,9 @@ use load::{Load, Measured, measure};
 
 use super::ExperimentError;
 use super::prediction::{Comparison, Prediction};
+use super::request::SweepError;
 use super::series::Series;
-use super::sweep::{SweepError, sweep};
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ExperimentError;
 use super::replay::command;
+use super::request::SweepError;
 use super::series::Series;
-use super::sweep::{SweepError, sweep};
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Table, Value};
 use quorate_run::run as run_once;
 

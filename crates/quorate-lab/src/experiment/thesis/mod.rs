@@ -13,7 +13,8 @@ use printed::{Misprint, PRINTED, Printed};
 use super::crashes::Failures;
 use super::quorum_run::{Measured, QuorumMutexConfig, count, statistics_over};
 use super::replay::command;
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -15,7 +15,8 @@ use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentError;
-use super::sweep::{SweepError, sweep};
+use super::request::SweepError;
+use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, exact};
 use quorate_run::{promised_cost, run as run_once};
 

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use super::ExperimentError;
+use super::request::SweepError;
 use super::sweep::sweep;
-use super::{Block, Experiment, Findings, Request, Sizes, SweepError, Table, Value};
+use super::{Block, Experiment, Findings, Request, Sizes, Table, Value};
 use crate::campaign::CampaignRequest;
 use crate::{CannotRun, exhaustive};
 
