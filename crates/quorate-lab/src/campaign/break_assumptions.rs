@@ -155,9 +155,10 @@ impl FaultInjector<'_> {
         }
     }
 
-    /// Adds crashes of random processes, until at most `count` processes crash in total.
+    /// Adds crashes of random processes, until `count` or all processes crash.
     fn crash_more(&mut self, count: usize) {
-        for _ in self.crashed().len()..count {
+        // A process that crashes anyway is drawn in vain.
+        while self.crashed().len() < count.min(self.scenario.processes) {
             let process = self.random_process();
             self.crash(process);
         }
@@ -273,5 +274,24 @@ impl FaultInjector<'_> {
     pub(super) fn link_faults(&mut self) -> Vec<LinkAt> {
         let count = self.dice.between(1, MOST);
         (0..count).map(|_| LinkAt { link: self.link(), at: self.moment() }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_processes_crash_as_asked_for() {
+        for seed in 0..100 {
+            let mut scenario = Scenario::new("lamport", 5);
+            let mut dice = Dice::new(seed);
+            let mut injector =
+                FaultInjector { scenario: &mut scenario, dice: &mut dice, end: UNIT };
+            for (count, crashed) in [(2, 2), (4, 4), (3, 4), (9, 5)] {
+                injector.crash_more(count);
+                assert_eq!(injector.crashed().len(), crashed, "seed {seed}");
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Simpler scenarios: default values instead of special ones, and constants instead of delay distributions.
 
 use quorate_core::Span;
-use quorate_sim::notation::{ProcessSelector, SpanText, When};
+use quorate_sim::fault::Faults;
+use quorate_sim::notation::{ProcessSelector, SpanText, When, Window};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Delay, Scenario};
@@ -112,11 +113,6 @@ pub(super) fn random_choices(scenario: &Scenario) -> usize {
     let faults = &scenario.faults;
     let laws = scenario.link_delay.iter().chain(&scenario.detection_pair).map(|own| &own.delay);
     let laws = laws.chain([&scenario.delay]).chain(&scenario.detection);
-    let requests = scenario.request.iter().chain(&faults.crash).map(|it| (it.process, it.at));
-    let moments = requests.chain(faults.crash_mid.iter().map(|it| (it.process, it.at)));
-    let is_drawn = |(selector, at): &(ProcessSelector, When)| {
-        *selector == ProcessSelector::Any || matches!(at, When::Between(..))
-    };
     let lots = [
         faults.loss > 0.0,
         faults.duplication > 0.0,
@@ -125,15 +121,95 @@ pub(super) fn random_choices(scenario: &Scenario) -> usize {
         scenario.clock_offset != SpanText::default(),
         scenario.clock_drift != Default::default(),
     ];
+    let requests = scenario.request.iter().filter(|it| is_drawn([it.process], [it.at]));
+    let identities = scenario.identify.iter().filter(|it| is_drawn([it.process], [it.at]));
     laws.filter(|law| is_random_law(law)).count()
-        + moments.filter(is_drawn).count()
         + lots.into_iter().filter(|lot| *lot).count()
-        + faults.omit_send.len()
-        + faults.omit_receive.len()
-        + faults.traitor.iter().filter(|traitor| traitor.strategy == Strategy::Random).count()
+        + requests.count()
+        + identities.count()
+        + random_faults(faults)
+}
+
+/// Number of faults of which the seed chooses a process, a time or an action.
+fn random_faults(faults: &Faults) -> usize {
+    let mut count = 0;
+    macro_rules! count {
+        ($($list:ident: |$fault:ident| $drawn:expr;)*) => {
+            $(count += faults.$list.iter().filter(|$fault| $drawn).count();)*
+        };
+    }
+    count!(
+        crash: |it| is_drawn([it.process], [it.at]);
+        crash_mid: |it| is_drawn([it.process], [it.at]);
+        recover: |it| is_drawn([it.process], [it.at]);
+        clock: |it| is_drawn([it.process], [it.at]);
+        lose: |it| is_drawn([it.link.from, it.link.to], [it.at]);
+        duplicate: |it| is_drawn([it.link.from, it.link.to], [it.at]);
+        reorder: |it| is_drawn([it.link.from, it.link.to], [it.at]);
+        slow: |it| is_drawn([it.process], ends(it.window));
+        fast: |it| is_drawn([it.process], ends(it.window));
+        cut: |it| is_drawn([it.link.from, it.link.to], ends(it.window));
+        partition: |it| is_drawn([], ends(it.window));
+        suspect: |it| is_drawn([it.pair.from, it.pair.to], ends(it.window));
+        traitor: |it| it.strategy == Strategy::Random || is_drawn([it.process], []);
+    );
+    // The seed decides for each message whether it is omitted.
+    count + faults.omit_send.len() + faults.omit_receive.len()
+}
+
+fn ends(window: Window) -> impl Iterator<Item = When> {
+    std::iter::once(window.from).chain(window.until)
+}
+
+/// Whether the seed chooses one of the processes or one of the times.
+fn is_drawn(
+    processes: impl IntoIterator<Item = ProcessSelector>,
+    times: impl IntoIterator<Item = When>,
+) -> bool {
+    processes.into_iter().any(|process| process == ProcessSelector::Any)
+        || times.into_iter().any(|time| matches!(time, When::Between(..)))
 }
 
 /// Whether the seed decides how long each message takes.
 pub(super) fn is_random_law(law: &Delay) -> bool {
     matches!(law, Delay::Uniform(..) | Delay::Exponential(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_of_the_seed_counts() {
+        let choices = |keys: &str| {
+            let text = format!("algorithm = \"bully\"\nprocesses = 5\n{keys}\n");
+            let scenario = quorate_sim::parse(&text, "choices.toml");
+            random_choices(&scenario.unwrap_or_else(|error| panic!("{error}")))
+        };
+        assert_eq!(choices(""), 0);
+        let identify = |rest: &str| format!("identify = [\"{rest}\"]");
+        assert_eq!(choices(&identify("2:40@5ms")), 0);
+        assert_eq!(["?:40@5ms", "2:40@5ms~6ms"].map(|it| choices(&identify(it))), [1, 1]);
+        for (list, named, drawn) in [
+            ("crash", "2@1ms", ["?@1ms", "2@1ms~2ms"]),
+            ("crash-mid", "2@1ms:3", ["?@1ms:3", "2@1ms~2ms:3"]),
+            ("clock", "2@1ms:1.5", ["?@1ms:1.5", "2@1ms~2ms:1.5"]),
+            ("lose", "0-1@2ms", ["0-?@2ms", "0-1@2ms~3ms"]),
+            ("duplicate", "0-1@2ms", ["?-1@2ms", "0-1@2ms~3ms"]),
+            ("reorder", "0-1@2ms", ["0-?@2ms", "0-1@2ms~3ms"]),
+            ("slow", "2@1ms..9ms:5ms", ["?@1ms..9ms:5ms", "2@1ms..8ms~9ms:5ms"]),
+            ("fast", "2@1ms:4", ["?@1ms:4", "2@1ms~2ms:4"]),
+            ("cut", "0-1@2ms..9ms", ["0-?@2ms..9ms", "0-1@2ms..8ms~9ms"]),
+            ("partition", "0,1|2,3,4@2ms..9ms", ["0,1|2@1ms~2ms..9ms", "0,1|2@2ms..8ms~9ms"]),
+            ("suspect", "0-3@2ms..9ms", ["?-3@2ms..9ms", "0-3@2ms..8ms~9ms"]),
+            ("traitor", "2:liar", ["?:liar", "2:random"]),
+        ] {
+            let fault = |fault: &str| choices(&format!("[faults]\n{list} = [\"{fault}\"]"));
+            assert_eq!(fault(named), 0, "{list}");
+            assert_eq!(drawn.map(fault), [1, 1], "{list}");
+        }
+        let recover =
+            |at: &str| choices(&format!("[faults]\ncrash = [\"2@1ms\"]\nrecover = [\"{at}\"]"));
+        assert_eq!(["2@5ms", "?@5ms", "2@5ms~6ms"].map(recover), [0, 1, 1]);
+    }
 }
