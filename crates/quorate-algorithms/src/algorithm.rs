@@ -1,9 +1,12 @@
 //! Declarations of an algorithm about itself, apart from its behaviour: profile, options and cost.
 
+use alloc::vec::Vec;
+
 use quorate_core::agreement::AgreementKind;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Process, ProcessId, Profile};
 
+use crate::literature::{ElectionCosts, MutexFigure, Prediction};
 use crate::setup::Setup;
 
 /// The communication topology of an algorithm.
@@ -85,6 +88,22 @@ pub trait Algorithm: Process<Message: Sendable> {
 
     /// The kind of agreement: what is proposed and decided.
     const AGREEMENT_KIND: AgreementKind = AgreementKind::Proposal;
+
+    /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
+    const STATES_RARELY_RECUR: bool = false;
+
+    /// The costs of an election in the literature, for each variant of the algorithm. Empty if none are known.
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[];
+
+    /// Predicts a figure of a mutex for these requesters, in order, of each run. Default: the promised cost.
+    fn predict_entry(
+        figure: MutexFigure,
+        setup: &Setup,
+        requests: &[Vec<ProcessId>],
+    ) -> Prediction {
+        let _ = requests;
+        Prediction::of_cost(figure, &Self::cost(setup))
+    }
 
     /// Default number of faults to tolerate among `n` processes. `None` if the algorithm has no such parameter.
     fn tolerates(n: usize) -> Option<usize> {

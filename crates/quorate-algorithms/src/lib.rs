@@ -14,6 +14,7 @@ pub mod clock;
 pub mod detector;
 pub mod election;
 mod instances;
+pub mod literature;
 pub mod multicast;
 pub mod mutex;
 mod parallel;

@@ -1,8 +1,9 @@
 //! Facts about an algorithm that are known before it runs, collected from its type into one value.
 
+use quorate_algorithms::literature::{ElectionCosts, MutexFigure, Prediction};
 use quorate_algorithms::{Algorithm, Setup, Shape};
 use quorate_core::agreement::AgreementKind;
-use quorate_core::{Cost, Kind, Message, Profile};
+use quorate_core::{Cost, Kind, Message, ProcessId, Profile};
 
 /// Declarations of an algorithm about itself. Each field is the item of [`Algorithm`] with the same name.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,9 @@ pub struct Facts {
     pub in_rounds: bool,
     pub signs: bool,
     pub agreement_kind: AgreementKind,
+    pub states_rarely_recur: bool,
+    pub election_costs: &'static [ElectionCosts],
+    pub predict_entry: fn(MutexFigure, &Setup, &[Vec<ProcessId>]) -> Prediction,
     pub tolerates: fn(usize) -> Option<usize>,
     pub cost: fn(&Setup) -> Cost,
 }
@@ -47,6 +51,9 @@ impl Facts {
             in_rounds: A::IN_ROUNDS,
             signs: A::SIGNS,
             agreement_kind: A::AGREEMENT_KIND,
+            states_rarely_recur: A::STATES_RARELY_RECUR,
+            election_costs: A::ELECTION_COSTS,
+            predict_entry: A::predict_entry,
             tolerates: A::tolerates,
             cost: A::cost,
         }

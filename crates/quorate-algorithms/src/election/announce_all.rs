@@ -20,6 +20,7 @@ use quorate_core::{
 };
 
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation};
+use crate::literature::{ElectionCosts, IN_ANY_ORDER, Prediction};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the all-to-all election.
@@ -192,6 +193,17 @@ impl Algorithm for AnnounceAll {
         cost: "n(n - 1) messages",
         never_quiescent: false,
     };
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
+        rank_delay: false,
+        cases: IN_ANY_ORDER,
+        messages: |_, _, n| {
+            let n = n as f64;
+            Some(Prediction::exact("n(n - 1)", n * (n - 1.0)))
+        },
+        rule: None,
+        stores_lists: false,
+    }];
 
     const BYTES_PER_OTHER: u64 = 17;
 

@@ -20,7 +20,8 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bully_common::{BullyElection, BullyPeers, ranks};
+use super::bully_common::{BullyElection, BullyPeers, CASES, ranks};
+use crate::literature::{ElectionCosts, Order, Prediction, StarterRule, Starters};
 use crate::{Algorithm, Setup, Sound};
 
 /// A process that asks only the processes above it.
@@ -71,6 +72,46 @@ impl Algorithm for Bully {
         cost: "n - 1 to n^2 - 1 messages; n - 2 to n(n - 2) after the leader's crash",
         never_quiescent: false,
     };
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[
+        ElectionCosts {
+            rank_delay: false,
+            cases: CASES,
+            messages: |starters, order, n| {
+                let n = n as f64;
+                Some(match (starters, order) {
+                    (Starters::One, Order::Best) => Prediction::exact("n - 1", n - 1.0),
+                    _ => Prediction::exact("n^2 - 1", n * n - 1.0),
+                })
+            },
+            rule: Some(StarterRule {
+                formula: "h(h + 1) + n - 1",
+                messages: |starter| starter.above * (starter.above + 1.0) + starter.n - 1.0,
+            }),
+            stores_lists: false,
+        },
+        ElectionCosts {
+            rank_delay: true,
+            cases: CASES,
+            messages: |starters, order, n| {
+                let n = n as f64;
+                match (starters, order) {
+                    (Starters::One, Order::Best) | (Starters::All, _) => {
+                        Some(Prediction::exact("n - 1", n - 1.0))
+                    }
+                    (Starters::One, Order::Worst) => {
+                        Some(Prediction::exact("3(n - 1)", 3.0 * (n - 1.0)))
+                    }
+                    (Starters::One, _) => None,
+                }
+            },
+            rule: Some(StarterRule {
+                formula: "2h + n - 1",
+                messages: |starter| 2.0 * starter.above + starter.n - 1.0,
+            }),
+            stores_lists: false,
+        },
+    ];
 
     const KNOWS_IDENTIFIERS: bool = true;
     const DELAYS_BY_RANK: bool = true;

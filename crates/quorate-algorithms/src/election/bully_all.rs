@@ -17,7 +17,8 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bully_common::{BullyElection, BullyPeers, ranks};
+use super::bully_common::{BullyElection, BullyPeers, CASES, ranks};
+use crate::literature::{ElectionCosts, Order, Prediction, StarterRule, Starters};
 use crate::{Algorithm, Setup, Sound};
 
 /// A process that asks all others.
@@ -65,6 +66,26 @@ impl Algorithm for BullyAll {
         cost: "2(n - 1) to (n - 1)(3n + 2)/2 messages",
         never_quiescent: false,
     };
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
+        rank_delay: false,
+        cases: CASES,
+        messages: |starters, order, n| {
+            let n = n as f64;
+            Some(match (starters, order) {
+                (Starters::One, Order::Best) => Prediction::exact("2(n - 1)", 2.0 * (n - 1.0)),
+                _ => Prediction::exact("(n - 1)(3n + 2)/2", (n - 1.0) * (3.0 * n + 2.0) / 2.0),
+            })
+        },
+        rule: Some(StarterRule {
+            formula: "(h + 1)(n - 1) + h(h + 1)/2 + n - 1",
+            messages: |starter| {
+                let (n, above) = (starter.n, starter.above);
+                (above + 1.0) * (n - 1.0) + above * (above + 1.0) / 2.0 + n - 1.0
+            },
+        }),
+        stores_lists: false,
+    }];
 
     const DELAYS_BY_RANK: bool = true;
     const BYTES_PER_OTHER: u64 = 1;

@@ -21,6 +21,7 @@ use quorate_core::{
 };
 
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation, Ring};
+use crate::literature::{ElectionCosts, Order, Prediction, StarterRule, Starters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
@@ -180,6 +181,37 @@ impl Algorithm for ChangRoberts {
         never_quiescent: false,
     };
 
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
+        rank_delay: false,
+        cases: &[
+            (Starters::One, Order::Best),
+            (Starters::One, Order::Worst),
+            (Starters::One, Order::Random),
+            (Starters::All, Order::Best),
+            (Starters::All, Order::Worst),
+            (Starters::All, Order::Random),
+        ],
+        messages: |starters, order, n| {
+            let n = n as f64;
+            Some(match (starters, order) {
+                (Starters::One, Order::Best) => Prediction::exact("2n", 2.0 * n),
+                (Starters::One, Order::Worst) | (Starters::All, Order::Best) => {
+                    Prediction::exact("3n - 1", 3.0 * n - 1.0)
+                }
+                (Starters::All, Order::Worst) => {
+                    Prediction::exact("n(n + 3)/2", n * (n + 3.0) / 2.0)
+                }
+                (Starters::All, _) => Prediction::expected("n(H(n) + 1)", n * (harmonic(n) + 1.0)),
+                (Starters::One, _) => return None,
+            })
+        },
+        rule: Some(StarterRule {
+            formula: "d + 2n",
+            messages: |starter| starter.steps + 2.0 * starter.n,
+        }),
+        stores_lists: false,
+    }];
+
     const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -193,4 +225,9 @@ impl Algorithm for ChangRoberts {
         }
         Cost::between("2n to 3n - 1", 2 * n, 3 * n - 1).with_delays(n..=2 * n, 0..=0)
     }
+}
+
+/// Harmonic number: 1 + 1/2 + .. + 1/n.
+fn harmonic(n: f64) -> f64 {
+    (1..=n as u64).rev().map(|k| 1.0 / k as f64).sum()
 }

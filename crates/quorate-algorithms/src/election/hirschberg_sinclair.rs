@@ -22,6 +22,7 @@ use quorate_core::{
 };
 
 use super::common::{Direction, IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation, Ring};
+use crate::literature::{ElectionCosts, Order, Prediction, Starters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
@@ -262,6 +263,33 @@ impl Algorithm for HirschbergSinclair {
         cost: "4(2^L - 1) + 3n to 8n(1 + L) + n messages, L = log2 n rounded up",
         never_quiescent: false,
     };
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
+        rank_delay: false,
+        // Orders that look bad, for example with every second, fourth and eighth greater than its neighbours, are no
+        // worse than random ones.
+        cases: &[
+            (Starters::One, Order::Best),
+            (Starters::One, Order::Random),
+            (Starters::All, Order::Best),
+            (Starters::All, Order::Random),
+        ],
+        messages: |starters, order, n| {
+            let horizon = n.next_power_of_two();
+            let (turns, n) = (f64::from(horizon.ilog2()), n as f64);
+            let least = 4.0 * (horizon as f64 - 1.0) + 3.0 * n;
+            Some(match (starters, order) {
+                (Starters::One, Order::Best) => Prediction::exact("4(2^L - 1) + 3n", least),
+                _ => Prediction::between(
+                    "4(2^L - 1) + 3n to 8n(1 + L) + n",
+                    least,
+                    8.0 * n * (1.0 + turns) + n,
+                ),
+            })
+        },
+        rule: None,
+        stores_lists: false,
+    }];
 
     const SHAPE: Shape = Shape::Ring;
 

@@ -28,6 +28,7 @@ use quorate_core::{
 use super::common::{
     IDENTIFIER_BYTES, IdentifierList, KIND_BYTES, NUMBER_BYTES, OwnIdentifier, Ring,
 };
+use crate::literature::{ElectionCosts, IN_ANY_ORDER, Prediction, Starters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
@@ -342,6 +343,20 @@ impl Algorithm for ListRing {
         cost: "2n messages for each starter, 8n(n + 1) + 58n bytes",
         never_quiescent: false,
     };
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
+        rank_delay: false,
+        cases: IN_ANY_ORDER,
+        messages: |starters, _, n| {
+            let n = n as f64;
+            Some(match starters {
+                Starters::One => Prediction::exact("2n", 2.0 * n),
+                Starters::All => Prediction::exact("2n^2", 2.0 * n * n),
+            })
+        },
+        rule: None,
+        stores_lists: true,
+    }];
 
     const SHAPE: Shape = Shape::Ring;
 

@@ -12,6 +12,7 @@
 //!   back, because on links that reorder messages the end of a request may overtake it. A candidate whose quorum loses
 //!   a member keeps the votes it has and asks the new members. It releases all voters that it has asked.
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -21,7 +22,8 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use super::voting::{Ballot, BallotReply};
+use super::voting::{Ballot, BallotReply, SYNCHRONISATION_DIFFERS};
+use crate::literature::{MutexFigure, Prediction, mean_quorum};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -290,5 +292,20 @@ impl Algorithm for AgrawalElAbbadi {
     fn cost(setup: &Setup) -> Cost {
         let (least, most) = setup.quorum_sizes();
         Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
+    }
+
+    fn predict_entry(
+        figure: MutexFigure,
+        setup: &Setup,
+        requests: &[Vec<ProcessId>],
+    ) -> Prediction {
+        let promised = Prediction::of_cost(figure, &Self::cost(setup));
+        match figure {
+            MutexFigure::Light => {
+                Prediction::exact("3K", 3.0 * mean_quorum(setup.n, &setup.quorums, requests))
+            }
+            MutexFigure::Synchronisation => promised.with_difference(SYNCHRONISATION_DIFFERS),
+            MutexFigure::Saturated | MutexFigure::Client => promised,
+        }
     }
 }

@@ -16,6 +16,7 @@
 //!   suspected client its entry.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -24,6 +25,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
+use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the algorithm. Every process is a client, and one of them is also the server.
@@ -346,5 +348,23 @@ impl Algorithm for Central {
             false => Cost::exact("3", 3),
         };
         cost.with_delays(0..=2, 0..=2)
+    }
+
+    fn predict_entry(figure: MutexFigure, setup: &Setup, _: &[Vec<ProcessId>]) -> Prediction {
+        match figure {
+            MutexFigure::Saturated if setup.hand_over => Prediction::between("3 to 4", 3.0, 4.0),
+            MutexFigure::Light | MutexFigure::Saturated => Prediction::exact("3", 3.0),
+            MutexFigure::Synchronisation if setup.hand_over => {
+                Prediction::exact("1", 1.0).with_difference(
+                    "the server cannot name a successor in time while the first requests are still under way, and \
+                     messages from it to itself take no time",
+                )
+            }
+            MutexFigure::Client | MutexFigure::Synchronisation => {
+                Prediction::exact("2", 2.0).with_difference(
+                    "the server is a client as well, and messages from it to itself take no time",
+                )
+            }
+        }
     }
 }

@@ -13,6 +13,7 @@
 //!   message that crosses a release in transit is recognised. Every message carries its sender's clock; otherwise
 //!   stamps would not follow the happened-before order.
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -22,7 +23,8 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use super::voting::{Ballot, BallotReply};
+use super::voting::{Ballot, BallotReply, SYNCHRONISATION_DIFFERS};
+use crate::literature::{MutexFigure, Prediction, mean_quorum};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm over a coterie.
@@ -279,5 +281,24 @@ impl Algorithm for Maekawa {
     fn cost(setup: &Setup) -> Cost {
         let (least, most) = setup.quorum_sizes();
         Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
+    }
+
+    fn predict_entry(
+        figure: MutexFigure,
+        setup: &Setup,
+        requests: &[Vec<ProcessId>],
+    ) -> Prediction {
+        let votes =
+            || Prediction::exact("3K", 3.0 * mean_quorum(setup.n, &setup.quorums, requests));
+        match figure {
+            MutexFigure::Light => votes(),
+            MutexFigure::Saturated => votes().with_difference(
+                "the formula leaves rivals out: FAILED, INQUIRE and YIELD come on top, up to 6K",
+            ),
+            MutexFigure::Client => Prediction::exact("2", 2.0),
+            MutexFigure::Synchronisation => {
+                Prediction::exact("2", 2.0).with_difference(SYNCHRONISATION_DIFFERS)
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@
 
 mod piggyback;
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -39,8 +40,10 @@ use quorate_core::{
 use piggyback::VotingOutput;
 
 use super::voting::{
-    AttemptClaim, Ballot, BallotReply, Basis, Candidacy, Claim, SentRequest, Ticket,
+    AttemptClaim, Ballot, BallotReply, Basis, Candidacy, Claim, SYNCHRONISATION_DIFFERS,
+    SentRequest, Ticket,
 };
+use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -548,5 +551,13 @@ impl<R: AttemptRule> Algorithm for QuorumVoting<R> {
         // A process without any quorum has no cost.
         let (least, most) = (least.min(most) as u64, most as u64);
         Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
+    }
+
+    fn predict_entry(figure: MutexFigure, setup: &Setup, _: &[Vec<ProcessId>]) -> Prediction {
+        let promised = Prediction::of_cost(figure, &Self::cost(setup));
+        match figure {
+            MutexFigure::Synchronisation => promised.with_difference(SYNCHRONISATION_DIFFERS),
+            _ => promised,
+        }
     }
 }

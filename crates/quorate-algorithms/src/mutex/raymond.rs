@@ -10,6 +10,7 @@
 //! - **Departs from the paper**: nothing of substance.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -18,6 +19,7 @@ use quorate_core::{
     Profile, Property,
 };
 
+use crate::literature::{MutexFigure, Prediction, mean_per_request};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -164,4 +166,27 @@ impl Algorithm for Raymond {
         let longest = setup.tree.longest_path(setup.n) as u64;
         Cost::between("at most 2D", 0, 2 * longest).with_delays(0..=2 * longest, 0..=longest)
     }
+
+    fn predict_entry(
+        figure: MutexFigure,
+        setup: &Setup,
+        requests: &[Vec<ProcessId>],
+    ) -> Prediction {
+        match figure {
+            MutexFigure::Light | MutexFigure::Client => {
+                Prediction::exact("2d", 2.0 * mean_per_request(requests, |run| way(setup, run)))
+            }
+            MutexFigure::Saturated => Prediction::expected("about 4", 4.0).with_difference(
+                "a token on its round crosses each of n - 1 edges twice, each time asked for: 4(n - 1)/n; less in the \
+                 last round, when processes that have left ask no more",
+            ),
+            MutexFigure::Synchronisation => Prediction::of_cost(figure, &Self::cost(setup)),
+        }
+    }
+}
+
+/// Length of the way along the tree from each requester to the next. It starts at the initial holder of the privilege.
+fn way(setup: &Setup, requests: &[ProcessId]) -> usize {
+    let from = core::iter::once(&setup.server).chain(requests);
+    from.zip(requests).map(|(from, to)| setup.tree.distance(setup.n, *from, *to)).sum()
 }

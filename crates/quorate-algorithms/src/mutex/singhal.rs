@@ -11,6 +11,7 @@
 //!   one from the holder to its successor.
 //! - **Departs from the paper**: the process itself is in neither set, because it sends no messages to itself.
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::mem;
 
@@ -20,6 +21,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
+use crate::literature::{MutexFigure, Prediction, mean_per_request};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -206,4 +208,41 @@ impl Algorithm for Singhal {
             .with_delays(0..=2, 1..=1)
             .without_delays_if_single(setup.n)
     }
+
+    fn predict_entry(
+        figure: MutexFigure,
+        setup: &Setup,
+        requests: &[Vec<ProcessId>],
+    ) -> Prediction {
+        let n = setup.n as f64;
+        match figure {
+            MutexFigure::Light => Prediction::expected_of_rule(
+                "n - 1",
+                n - 1.0,
+                2.0 * mean_per_request(requests, |run| recent_rivals(setup.n, run)),
+            ),
+            MutexFigure::Saturated => Prediction::expected("3(n - 1)/2", 1.5 * (n - 1.0))
+                .with_difference(
+                    "a process that leaves puts all waiting processes into its request set: where all always wait, it \
+                     asks all others, 2(n - 1), from the second entry on",
+                ),
+            MutexFigure::Client => Prediction::of_cost(figure, &Self::cost(setup)),
+            MutexFigure::Synchronisation => Prediction::of_cost(figure, &Self::cost(setup))
+                .with_difference(
+                    "when the first holder leaves, requests of others are still under way",
+                ),
+        }
+    }
+}
+
+/// Number of other processes that have made a request since the requester's last one, summed over the requests of a
+/// run. Before its first request, processes with lower numbers count.
+fn recent_rivals(n: usize, requests: &[ProcessId]) -> usize {
+    let mut latest_first: Vec<ProcessId> = ProcessId::all(n).collect();
+    let rank = |process: &ProcessId| {
+        let rank = latest_first.iter().position(|other| other == process).unwrap_or(0);
+        latest_first[..=rank].rotate_right(1);
+        rank
+    };
+    requests.iter().map(rank).sum()
 }

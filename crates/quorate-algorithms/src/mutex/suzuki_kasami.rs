@@ -19,6 +19,7 @@ use quorate_core::{
     Profile, Property,
 };
 
+use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -220,5 +221,15 @@ impl Algorithm for SuzukiKasami {
         Cost::between("0 or n", 0, setup.n as u64)
             .with_delays(0..=2, 1..=1)
             .without_delays_if_single(setup.n)
+    }
+
+    fn predict_entry(figure: MutexFigure, setup: &Setup, _: &[Vec<ProcessId>]) -> Prediction {
+        let promised = Prediction::of_cost(figure, &Self::cost(setup));
+        match figure {
+            MutexFigure::Synchronisation => promised.with_difference(
+                "when the first holder leaves, requests of others are still under way",
+            ),
+            _ => promised,
+        }
     }
 }

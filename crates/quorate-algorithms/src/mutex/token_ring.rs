@@ -15,6 +15,7 @@
 //!
 //! An idle ring never becomes silent. The driver ends a run when its users have finished.
 
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -23,6 +24,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
+use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
@@ -261,5 +263,19 @@ impl Algorithm for TokenRing {
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
         Cost::between("1 to n", 0, n).with_delays(0..=n, 0..=n)
+    }
+
+    fn predict_entry(figure: MutexFigure, setup: &Setup, _: &[Vec<ProcessId>]) -> Prediction {
+        let n = setup.n as f64;
+        match figure {
+            MutexFigure::Light => Prediction::between("1 to infinity", 1.0, f64::INFINITY)
+                .with_remark(
+                    "the token circulates while no process wants to enter: messages per entry grow with the time from \
+                     one request to the next, here 2n + 8 message delays",
+                ),
+            MutexFigure::Saturated => Prediction::between("1 to n", 1.0, n),
+            MutexFigure::Client => Prediction::expected("n/2", n / 2.0),
+            MutexFigure::Synchronisation => Prediction::of_cost(figure, &Self::cost(setup)),
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod agreements;
 mod byzantine;
 mod clock_sync;
+mod comparison;
 mod consensus_rounds;
 mod crashes;
 mod definition;
@@ -17,7 +18,6 @@ mod findings;
 mod list;
 mod mutex_cost;
 mod mutex_faults;
-mod prediction;
 mod quorum_run;
 mod replay;
 mod request;

@@ -1,6 +1,8 @@
 //! Series to compare: every correct mutual exclusion algorithm, with each quorum system or tree that it supports.
 
-use quorate_core::{Assumption, Layer, SpanningTree};
+use quorate_algorithms::Setup;
+use quorate_algorithms::literature::{MutexFigure, Prediction};
+use quorate_core::{Assumption, Layer, ProcessId, SpanningTree};
 use quorate_run::{Facts, catalogue};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
@@ -21,6 +23,8 @@ pub(super) struct Series {
     pub(super) token: Option<&'static str>,
     /// Whether the algorithm collects votes of a quorum.
     pub(super) votes: bool,
+    /// The literature's prediction of a figure.
+    pub(super) predict: fn(MutexFigure, &Setup, &[Vec<ProcessId>]) -> Prediction,
     along_a_tree: bool,
 }
 
@@ -59,6 +63,7 @@ impl Series {
             has_server: facts.profile.assumes.contains(&Assumption::ServerUp),
             token: facts.token,
             votes: !facts.quorums.is_empty(),
+            predict: facts.predict_entry,
             along_a_tree: facts.along_a_tree,
         };
         overs.into_iter().enumerate().map(series).collect()

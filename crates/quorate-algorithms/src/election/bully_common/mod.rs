@@ -29,6 +29,15 @@ use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSe
 
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, OwnIdentifier};
 use crate::Setup;
+use crate::literature::{ElectionCase, Order, Starters};
+
+/// Cases in which the cost of a bully differs.
+pub(super) const CASES: &[ElectionCase] = &[
+    (Starters::One, Order::Best),
+    (Starters::One, Order::Worst),
+    (Starters::One, Order::Random),
+    (Starters::All, Order::Any),
+];
 
 /// The processes that a bully asks, and the ones that it notifies.
 pub trait BullyPeers: Clone + Eq + Hash + Debug + Send + Sync {

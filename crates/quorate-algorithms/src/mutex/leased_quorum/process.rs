@@ -21,6 +21,7 @@ use super::id::{CandidateId, RequestId};
 use super::terms::Terms;
 use super::voter::{RestartId, Voter, VoterEffect, VoterEffects};
 use super::wire::Message;
+use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process: a client, and a voter if it is one of the last three.
@@ -366,5 +367,24 @@ impl Algorithm for LeasedQuorum {
         let quorum = electorate.preferred(&(), &ProcessSet::new()).len() as u64;
         // 5K if the voters' numbers differ, so that each voter has to confirm the token.
         Cost::between("3K to 5K", 3 * quorum, 5 * quorum).with_delays(0..=2, 0..=2)
+    }
+
+    fn predict_entry(figure: MutexFigure, setup: &Setup, _: &[Vec<ProcessId>]) -> Prediction {
+        let cost = Self::cost(setup);
+        let promised = Prediction::of_cost(figure, &cost);
+        match figure {
+            MutexFigure::Saturated => {
+                let least = *cost.messages.start() as f64;
+                Prediction::between("3K to infinity", least, f64::INFINITY).with_remark(
+                    "a waiting process sends beats and repeats its request each third of a ttl: messages per entry \
+                     grow with the waiting time",
+                )
+            }
+            MutexFigure::Synchronisation => promised.with_difference(
+                "2 is RELEASE and then VOTE: less where the voter is one of the two itself, more where a vote is first \
+                 asked back",
+            ),
+            MutexFigure::Light | MutexFigure::Client => promised,
+        }
     }
 }

@@ -12,3 +12,7 @@ pub(super) use candidacy::Ticket;
 pub(super) use candidacy::{AttemptClaim, Candidacy, SentRequest};
 use claim_queue::ClaimQueue;
 pub(super) use views::Views;
+
+/// Reason why a measured synchronisation delay differs from 2.
+pub(super) const SYNCHRONISATION_DIFFERS: &str = "2 is RELEASE and then REPLY: less where the voter that both share is \
+    one of the two itself, more where a vote is first asked back";

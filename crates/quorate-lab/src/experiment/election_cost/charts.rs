@@ -1,9 +1,10 @@
 //! Charts of messages, bytes and time against n, with a line for each algorithm and case.
 
+use quorate_algorithms::literature::{Order, Starters};
 use quorate_draw::chart::{Axis, Chart, Line};
 
 use super::Row;
-use super::world::{CONTENDERS, Order, Starters};
+use super::world::contenders;
 
 pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
     let chart = |name: &str, title: &str, starters, unit: &str, value: fn(&Row) -> f64| Chart {
@@ -58,7 +59,7 @@ fn lines(rows: &[Row], starters: Starters, value: fn(&Row) -> f64) -> Vec<Line> 
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
             None => {
-                let place = CONTENDERS.iter().position(|any| std::ptr::eq(any, row.contender));
+                let place = contenders().iter().position(|any| std::ptr::eq(any, row.contender));
                 let variant = match row.order {
                     Order::Any | Order::Worst => 0,
                     Order::Best => 2,

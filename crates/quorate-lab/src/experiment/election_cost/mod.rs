@@ -7,15 +7,16 @@ mod formulas;
 mod text;
 mod world;
 
+use quorate_algorithms::literature::{Order, Prediction, Starters};
 use quorate_sim::Conditions;
 use quorate_sim::report::Verdict;
 use serde::{Deserialize, Serialize};
 
 use crash::CrashRow;
-use world::{Contender, Order, Starters};
+use world::Contender;
 
 use super::ExperimentError;
-use super::prediction::{Comparison, Prediction};
+use super::comparison::Comparison;
 use super::request::SweepError;
 use super::sweep::{both, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
@@ -72,8 +73,8 @@ struct Row {
 
 fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut groups = Vec::new();
-    for contender in world::CONTENDERS {
-        for &(starters, order) in contender.cases {
+    for contender in world::contenders() {
+        for &(starters, order) in contender.costs.cases {
             for n in doubling(8, request.up_to.min(contender.reaches(starters))) {
                 groups.push((contender, starters, order, n));
             }
@@ -143,7 +144,7 @@ impl Row {
         let drawn: Option<Vec<f64>> = runs.iter().map(|(_, run)| run.by_rule).collect();
         let drawn = drawn.and_then(Statistics::of).map(|drawn| drawn.mean);
         let prediction = formulas::messages(contender, starters, order, n, drawn);
-        let comparison = prediction.compare(messages.mean, messages.half_width());
+        let comparison = Comparison::of(&prediction, messages.mean, messages.half_width());
         Some(Self {
             contender,
             starters,
@@ -164,7 +165,7 @@ impl Row {
         vec![
             ("part", "cost".into()),
             ("algorithm", self.contender.algorithm.into()),
-            ("rank_delay", self.contender.rank_delay.into()),
+            ("rank_delay", self.contender.costs.rank_delay.into()),
             ("starters", self.starters.name().into()),
             ("order", self.order.name().into()),
             ("detector", Value::Missing),
@@ -172,7 +173,7 @@ impl Row {
             ("runs", self.runs.into()),
             ("messages", self.messages.into()),
             ("messages_half_width_95", self.half_width.into()),
-            ("formula", self.prediction.formula.as_str().into()),
+            ("formula", (&*self.prediction.formula).into()),
             ("formula_least", least.into()),
             ("formula_most", most.into()),
             ("comparison", self.comparison.name().into()),

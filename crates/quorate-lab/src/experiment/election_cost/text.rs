@@ -1,8 +1,10 @@
 //! The tables for human readers.
 
+use quorate_algorithms::literature::{Prediction, Starters};
+
+use super::Row;
 use super::crash::{CRASH, CrashRow, WATCHED};
-use super::world::{CONTENDERS, RANK_DELAYS, Starters};
-use super::{Prediction, Row};
+use super::world::{RANK_DELAYS, contenders};
 use crate::experiment::Block;
 use crate::experiment::findings::figure;
 
@@ -54,7 +56,7 @@ fn formulas(rows: &[Row]) -> Block {
             row.contender.label(),
             row.starters.name().to_owned(),
             row.order.name().to_owned(),
-            row.prediction.formula.clone(),
+            row.prediction.formula.to_string(),
         ]
     };
     Block {
@@ -165,7 +167,7 @@ pub(super) fn notes(up_to: usize) -> Vec<String> {
 /// Names the sizes that were requested but would take too long or too much memory.
 fn not_run(up_to: usize) -> Option<String> {
     let mut left_out: Vec<String> = Vec::new();
-    for contender in CONTENDERS {
+    for contender in contenders() {
         for starters in [Starters::One, Starters::All] {
             let reach = contender.reaches(starters);
             let all = contender.reaches(Starters::One) == contender.reaches(Starters::All);

@@ -1,17 +1,16 @@
 //! Cost of an entry: messages and delays of every mutual exclusion algorithm, beside the formulas.
 
 mod charts;
-mod formulas;
 mod load;
 mod text;
 
+use quorate_algorithms::literature::{MutexFigure, Prediction};
 use quorate_core::ProcessId;
 
-use formulas::Figure;
 use load::{Load, Measured, measure};
 
 use super::ExperimentError;
-use super::prediction::{Comparison, Prediction};
+use super::comparison::{Comparison, matches_drawn_requests};
 use super::request::SweepError;
 use super::series::Series;
 use super::sweep::sweep;
@@ -63,7 +62,7 @@ struct Costs {
 
 /// A figure beside its formula.
 struct Compared {
-    figure: Figure,
+    figure: MutexFigure,
     measured: f64,
     prediction: Prediction,
     comparison: Comparison,
@@ -104,29 +103,31 @@ impl Row {
         light: &[Measured],
         saturated: &[Measured],
     ) -> Result<Self, ExperimentError> {
-        let (cost, setup) = quorate_run::promised_cost(&cell.series.scenario(cell.n))?;
+        let (_, setup) = quorate_run::promised_cost(&cell.series.scenario(cell.n))?;
         let (light, saturated) = (Costs::new(light), Costs::new(saturated));
         let compare = |figure| {
             let (measured, half_width, request_order) = match figure {
-                Figure::Light => (light.messages(), light.half_width, &light.request_order),
-                Figure::Saturated => {
+                MutexFigure::Light => (light.messages(), light.half_width, &light.request_order),
+                MutexFigure::Saturated => {
                     (saturated.messages(), saturated.half_width, &saturated.request_order)
                 }
-                Figure::Client => (light.client, light.client_half_width, &light.request_order),
-                Figure::Synchronisation => {
+                MutexFigure::Client => {
+                    (light.client, light.client_half_width, &light.request_order)
+                }
+                MutexFigure::Synchronisation => {
                     (saturated.synchronisation, None, &saturated.request_order)
                 }
             };
-            let prediction = formulas::predict(cell.series, figure, &cost, &setup, request_order);
-            let comparison = prediction.compare(measured, half_width);
-            let reason = formulas::reason(cell.series, figure, &prediction, measured, comparison);
+            let prediction = (cell.series.predict)(figure, &setup, request_order);
+            let comparison = Comparison::of(&prediction, measured, half_width);
+            let reason = reason(&prediction, measured, comparison);
             Compared { figure, measured, prediction, comparison, reason }
         };
-        let compared = Figure::ALL.into_iter().map(compare).collect();
+        let compared = MutexFigure::ALL.into_iter().map(compare).collect();
         Ok(Self { series: cell.series.clone(), n: cell.n, light, saturated, compared })
     }
 
-    fn of(&self, figure: Figure) -> &Compared {
+    fn of(&self, figure: MutexFigure) -> &Compared {
         let found = self.compared.iter().find(|compared| compared.figure == figure);
         found.expect("every figure is compared")
     }
@@ -157,7 +158,7 @@ impl Row {
             let [formula, least, most, comparison, reason] = names(compared.figure);
             let ends = compared.prediction.value.ends();
             values.extend([
-                (formula, compared.prediction.formula.as_str().into()),
+                (formula, (&*compared.prediction.formula).into()),
                 (least, ends.0.into()),
                 (most, ends.1.into()),
                 (comparison, compared.comparison.name().into()),
@@ -169,7 +170,7 @@ impl Row {
 }
 
 /// Columns that compare a figure with its formula.
-fn names(figure: Figure) -> [&'static str; 5] {
+fn names(figure: MutexFigure) -> [&'static str; 5] {
     macro_rules! names {
         ($prefix:literal) => {
             [
@@ -182,10 +183,25 @@ fn names(figure: Figure) -> [&'static str; 5] {
         };
     }
     match figure {
-        Figure::Light => names!("light"),
-        Figure::Saturated => names!("saturated"),
-        Figure::Client => names!("client_delay"),
-        Figure::Synchronisation => names!("synchronisation_delay"),
+        MutexFigure::Light => names!("light"),
+        MutexFigure::Saturated => names!("saturated"),
+        MutexFigure::Client => names!("client_delay"),
+        MutexFigure::Synchronisation => names!("synchronisation_delay"),
+    }
+}
+
+/// Reason why a figure differs from its formula, or an explanation of a figure within a range.
+fn reason(prediction: &Prediction, measured: f64, comparison: Comparison) -> Option<&'static str> {
+    if prediction.remark.is_some() {
+        prediction.remark
+    } else if comparison != Comparison::Differs {
+        None
+    } else if matches_drawn_requests(prediction, measured) {
+        Some(
+            "by chance: the formula is a mean, and its rule gives this for the requests that were drawn",
+        )
+    } else {
+        prediction.difference
     }
 }
 

@@ -1,11 +1,12 @@
 //! The tables for human readers.
 
-use super::formulas::Figure;
+use quorate_algorithms::literature::{MutexFigure, Prediction};
+
 use super::load::{REPEAT, REQUESTS};
 use super::{Compared, Row};
 use crate::experiment::Block;
+use crate::experiment::comparison::Comparison;
 use crate::experiment::findings::figure;
-use crate::experiment::prediction::{Comparison, Prediction};
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
     let reasons = reasons(rows);
@@ -14,7 +15,7 @@ pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
 
 fn messages(rows: &[Row], reasons: &[&str]) -> Block {
     let row = |row: &Row| {
-        let (light, saturated) = (row.of(Figure::Light), row.of(Figure::Saturated));
+        let (light, saturated) = (row.of(MutexFigure::Light), row.of(MutexFigure::Saturated));
         let mut cells = begin(row);
         cells.extend(beside(light, row.light.links, reasons));
         cells.extend(beside(saturated, row.saturated.links, reasons));
@@ -41,7 +42,8 @@ fn messages(rows: &[Row], reasons: &[&str]) -> Block {
 
 fn delays(rows: &[Row], reasons: &[&str]) -> Block {
     let row = |row: &Row| {
-        let (client, synchronisation) = (row.of(Figure::Client), row.of(Figure::Synchronisation));
+        let (client, synchronisation) =
+            (row.of(MutexFigure::Client), row.of(MutexFigure::Synchronisation));
         let mut cells = begin(row);
         for compared in [client, synchronisation] {
             cells.extend([
@@ -81,10 +83,10 @@ fn formulas(rows: &[Row]) -> Block {
             continue;
         }
         known.push(row.series.label());
-        let formula = |figure| row.of(figure).prediction.formula.clone();
+        let formula = |figure| row.of(figure).prediction.formula.to_string();
         let mut cells = begin(row);
         cells.truncate(2);
-        cells.extend([formula(Figure::Light), formula(Figure::Saturated)]);
+        cells.extend([formula(MutexFigure::Light), formula(MutexFigure::Saturated)]);
         lines.push(cells);
     }
     Block {
@@ -129,7 +131,10 @@ fn beside(compared: &Compared, links: f64, reasons: &[&str]) -> [String; 4] {
 /// All reasons without duplicates, in the order of the rows.
 fn reasons(rows: &[Row]) -> Vec<&str> {
     let mut reasons: Vec<&str> = Vec::new();
-    for figures in [[Figure::Light, Figure::Saturated], [Figure::Client, Figure::Synchronisation]] {
+    for figures in [
+        [MutexFigure::Light, MutexFigure::Saturated],
+        [MutexFigure::Client, MutexFigure::Synchronisation],
+    ] {
         for reason in
             rows.iter().flat_map(|row| figures.map(|figure| row.of(figure).reason)).flatten()
         {
