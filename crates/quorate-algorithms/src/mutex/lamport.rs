@@ -183,6 +183,8 @@ impl Algorithm for Lamport {
         never_quiescent: false,
     };
 
+    const STATES_RARELY_RECUR: bool = true;
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self { clock: setup.clock(id), ..Self::new(setup.n, id) }
     }

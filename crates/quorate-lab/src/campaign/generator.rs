@@ -2,8 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_algorithms::Algorithm;
-use quorate_algorithms::clock::Cristian;
 use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
 use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect};
 use quorate_sim::notation::{DriftText, Link, ProcessSelector, SetText, SpanText, When, Window};
@@ -156,7 +154,7 @@ impl ScenarioGenerator {
         if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
             scenario.faults.loss = 0.2;
         }
-        if self.profile.name == Cristian::PROFILE.name {
+        if assumes(&self.profile, Assumption::TrueServers) {
             let servers = draw.between(1, (scenario.processes as u64 - 1).min(5));
             let set = (0..servers as u32).map(ProcessId::new).collect();
             scenario.servers = Some(SetText(set));

@@ -1,7 +1,11 @@
 //! Small worlds of which every interleaving is explored.
+//!
+//! The worlds of a sound algorithm follow from its declarations. Those of a specimen are findings about this specimen: the
+//! smallest worlds in which it is known to fail. So specimens are named here.
 
 use quorate_check::{Bounds, Budget};
 use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
+use quorate_run::{Entry, catalogue};
 use quorate_sim::Scenario;
 use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{ProcessSelector, When};
@@ -130,7 +134,7 @@ impl SmallWorld {
 /// Worlds of algorithms that are considered correct, the smallest first.
 pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
     // With timers, one more pure client adds millions of states.
-    if profile.name == "leased-quorum" {
+    if profile.layer == Layer::Mutex && profile.assumes.contains(&Assumption::BoundedDrift) {
         return vec![SmallWorld::new(profile.name, 2), SmallWorld::new(profile.name, 3).asking(2)];
     }
     let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
@@ -142,27 +146,33 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
     let small = |n| SmallWorld::new(profile.name, n);
     let tolerates =
         |crashes| if profile.assumes.contains(&Assumption::NoCrash) { 0 } else { crashes };
-    match (profile.layer, profile.name) {
-        (Layer::Mutex, "quorum") => of_ours(profile.name),
-        (Layer::Mutex, "central") => {
+    let facts = catalogue().get(profile.name).map(Entry::facts);
+    let votes = facts.is_some_and(|facts| !facts.quorums.is_empty());
+    // Quorums that avoid crashed processes make crashes worth exploring.
+    let adapts_quorums = facts.is_some_and(|facts| facts.quorums.contains(&"vcube"));
+    let states_rarely_recur = facts.is_some_and(|facts| facts.states_rarely_recur);
+    match profile.layer {
+        Layer::Mutex if adapts_quorums => of_ours(profile.name),
+        Layer::Mutex if profile.assumes.contains(&Assumption::ServerUp) => {
             vec![small(3).twice(), small(3).twice().crashing(2), small(5).crashing(2)]
         }
-        (Layer::Mutex, "maekawa" | "agrawal-el-abbadi") => {
+        Layer::Mutex if votes => {
             let over = |quorums, n| small(n).over(quorums);
             vec![over("majority", 3).twice(), over("majority", 4).asking(3)]
         }
-        // Its clocks count every message, so few states recur.
-        (Layer::Mutex, "lamport") => vec![small(3), small(3).asking(2).twice(), small(3).twice()],
-        (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
-        (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
-        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::LessThanAThird) => {
+        Layer::Mutex if states_rarely_recur => {
+            vec![small(3), small(3).asking(2).twice(), small(3).twice()]
+        }
+        Layer::Mutex => vec![small(3).twice(), small(4)],
+        Layer::Election => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
+        Layer::Agreement if profile.assumes.contains(&Assumption::LessThanAThird) => {
             vec![small(3), small(4).tolerating(1)]
         }
-        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::FewCrashes) => {
+        Layer::Agreement if profile.assumes.contains(&Assumption::FewCrashes) => {
             vec![small(3), small(3).tolerating(1), small(4)]
         }
-        (Layer::Agreement, _) => vec![small(3), small(3).crashing(tolerates(1)), small(4)],
-        (Layer::Multicast, _) => {
+        Layer::Agreement => vec![small(3), small(3).crashing(tolerates(1)), small(4)],
+        Layer::Multicast => {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
         _ => Vec::new(),
@@ -225,5 +235,40 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
             worlds.into_iter().filter(|_| crashes).collect()
         }
         _ => vec![small(2).only(breaks), small(3).only(breaks), small(3).twice().only(breaks)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::catalogue::PROFILES;
+
+    use super::*;
+
+    #[test]
+    fn worlds_follow_from_what_an_algorithm_declares() {
+        let words = |name: &str| {
+            let profile = PROFILES.iter().find(|profile| profile.name == name);
+            let worlds = of_sound(profile.expect("a known name"));
+            worlds.iter().map(SmallWorld::words).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(words("leased-quorum"), "n = 2, all ask; n = 3, p0 and p1 ask");
+        assert_eq!(
+            words("central"),
+            "n = 2, all ask; n = 3, all ask twice; n = 3, all ask twice, 2 crashes; n = 5, all ask, 2 crashes"
+        );
+        for name in ["maekawa", "agrawal-el-abbadi"] {
+            assert_eq!(
+                words(name),
+                "n = 2, all ask; majority, n = 3, all ask twice; majority, n = 4, p0 to p2 ask"
+            );
+        }
+        assert_eq!(
+            words("lamport"),
+            "n = 2, all ask; n = 3, all ask; n = 3, p0 and p1 ask twice; n = 3, all ask twice"
+        );
+        for name in ["token-ring", "ricart-agrawala", "singhal", "suzuki-kasami", "raymond"] {
+            assert_eq!(words(name), "n = 2, all ask; n = 3, all ask twice; n = 4, all ask");
+        }
+        assert_eq!(words("quorum").split("; ").filter(|it| it.starts_with("vcube")).count(), 10);
     }
 }
