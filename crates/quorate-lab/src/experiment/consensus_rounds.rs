@@ -1,4 +1,5 @@
-//! Why consensus in rounds takes one round more than the maximum number of crashes.
+//! Why consensus in rounds takes one round more than the maximum number of crashes. The experiment is about
+//! one algorithm and the specimen that leaves the last round out, so it names both.
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_draw::chart::{Axis, Chart, Line};

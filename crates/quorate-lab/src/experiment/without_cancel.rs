@@ -1,5 +1,5 @@
 //! The question that the monograph leaves open: what if a vote that is no longer needed were kept until the holder leaves,
-//! so that there were no CANCEL?
+//! so that there were no CANCEL? The experiment is about this one algorithm, so it names it.
 
 use quorate_sim::scenario::Requesters;
 

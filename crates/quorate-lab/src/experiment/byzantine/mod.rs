@@ -1,4 +1,6 @@
 //! Number of traitors that generals tolerate, with oral and with signed messages, and the cost.
+//!
+//! The experiment is about one paper, which has both algorithms, so it names them.
 
 mod charts;
 mod text;

@@ -1,5 +1,7 @@
 //! Accuracy of clock synchronization: the error against the asymmetry of the round trip and
 //! against drift, beside the bound.
+//!
+//! The experiment is about the algorithms of two papers, Cristian's and that of Berkeley, so it names them.
 
 mod charts;
 mod text;

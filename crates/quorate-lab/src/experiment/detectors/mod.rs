@@ -1,5 +1,7 @@
 //! Comparison of failure detectors: how soon a crash is known to every process, how often processes err if delays have
 //! no bound, and the cost.
+//!
+//! All detectors are compared. The experiment names them to give them short labels and an order.
 
 mod charts;
 mod text;
@@ -223,5 +225,21 @@ impl Row {
             ("messages_per_second", self.messages_second.into()),
             ("replay", self.replay.as_str().into()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::catalogue::PROFILES;
+    use quorate_core::Layer;
+
+    use super::*;
+
+    #[test]
+    fn every_detector_is_compared() {
+        let detectors = PROFILES.iter().filter(|profile| profile.layer == Layer::Detector);
+        for profile in detectors {
+            assert!(SERIES.iter().any(|(name, _)| *name == profile.name), "{}", profile.name);
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Cost of a leader's crash: the bully algorithm compared with a leader chosen by the failure detector.
+//! Cost of a leader's crash: the bully algorithm compared with a leader chosen by the failure detector. The comparison
+//! is about these two algorithms, so it names them.
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::fault::ProcessAt;

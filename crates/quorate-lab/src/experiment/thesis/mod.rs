@@ -3,6 +3,8 @@
 //!
 //! A cell of the printed tables is one run. Here a cell with failures is many runs, each with its own failures. Without
 //! failures nothing is random, and one run is sufficient.
+//!
+//! The experiment is about this one monograph, so it names the algorithm of the monograph and ours.
 
 mod charts;
 mod printed;

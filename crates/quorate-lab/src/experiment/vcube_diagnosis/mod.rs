@@ -1,5 +1,5 @@
 //! Speed and cost of the VCube diagnosis: rounds until a crash is known to every process, and tests per round, beside the
-//! bounds of log2 n and n log2 n.
+//! bounds of log2 n and n log2 n. The experiment is about this one algorithm, so it names it.
 
 mod charts;
 mod text;
