@@ -217,7 +217,7 @@ pub struct StarterRule {
 /// Position of the only starter of an election.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StarterPosition {
-    /// Number of processes.
+    /// Number of processes in the system, as a real number.
     pub n: f64,
     /// Number of steps to the greatest process on the ring.
     pub steps: f64,

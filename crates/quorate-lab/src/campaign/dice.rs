@@ -1,4 +1,4 @@
-//! What all generators of scenarios share: the random source, the unit of time, and the question what an algorithm assumes.
+//! Common parts of all generators of scenarios: the random source, the unit of time, and the assumptions of an algorithm.
 
 use quorate_core::{Assumption, Profile, Span, Time};
 use quorate_sim::random::{Random, Stream};

@@ -1,4 +1,4 @@
-//! What a run needs to know about its algorithm, apart from the processes.
+//! Facts about an algorithm that a run needs, apart from the processes.
 
 use quorate_core::{Cost, Kind, Profile};
 
