@@ -7,14 +7,14 @@ use rust_embed::RustEmbed;
 
 use crate::api_error::ApiError;
 
-/// Embedded files of the directory `console/`.
+/// Embedded files of the directory `page/`.
 #[derive(RustEmbed)]
-#[folder = "../../console/"]
+#[folder = "page/"]
 pub(crate) struct ConsoleFiles;
 
-/// Embedded files of the directory `scenarios/`.
+/// Embedded files of the directory `scenarios/`, a link to that of the repository. A package contains the files.
 #[derive(RustEmbed)]
-#[folder = "../../scenarios/"]
+#[folder = "scenarios/"]
 pub(crate) struct ScenarioFiles;
 
 /// APIs available behind the page. The page passes them to its scripts.
