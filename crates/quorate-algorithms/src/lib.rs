@@ -1,5 +1,17 @@
-//! The algorithms, one module per paper. Each is a [`quorate_core::Process`]: a state machine without I/O, clock or
-//! randomness, independent of the driver that runs it. [`catalogue`] lists them all.
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`Algorithm`] is what an algorithm declares about itself, [`literature`] what is published about its costs.
+//! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
+//! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
+//!
+//! # Features
+//!
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `serde` | no | `Serialize` and `Deserialize` for messages |
 
 #![no_std]
 

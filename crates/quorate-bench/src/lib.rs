@@ -1,4 +1,6 @@
-//! Benchmarks of locks: the same work for quorate and for the services it is compared with.
+#![doc = include_str!("../README.md")]
+//!
+//! # Main items
 //!
 //! A [`Service`] is a running cluster whose clients acquire and release locks. [`work`] contains the workloads and
 //! measures them. [`peers`] are the services of others, and [`comparison`] puts all results into one table. [`engines`]

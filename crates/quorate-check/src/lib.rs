@@ -1,8 +1,13 @@
-//! Explores every interleaving of a small world, with the processes that the simulator runs.
+#![doc = include_str!("../README.md")]
 //!
-//! A [`Model`] yields the successors of each state. [`explore()`] visits all states breadth first, so that a counterexample
-//! is a shortest one unless partial-order reduction was in use. [`World`] is the model of processes that exchange messages,
-//! crash and are notified of crashes.
+//! # Main types
+//!
+//! - [`World`] is the model of processes that exchange messages, crash and are notified of crashes. [`Budget`] limits its
+//!   faults. [`MutexUsers`], [`ElectionUsers`], [`AgreementUsers`] and [`MulticastUsers`] issue commands and judge.
+//! - [`explore()`] visits all states of a [`Model`] breadth first, so that a [`Counterexample`] is a shortest one unless
+//!   partial-order reduction was in use. The [`Exploration`] does not depend on the number of threads.
+//! - [`scenario_of`] makes a scenario of a counterexample, which the simulator runs to the same end.
+//! - [`estimate()`] estimates the number of states from a part of them.
 
 mod counterexample;
 mod estimate;

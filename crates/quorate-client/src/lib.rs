@@ -1,31 +1,16 @@
-//! Client library for the locks and elections of a quorate cluster.
+#![doc = include_str!("../README.md")]
 //!
-//! ```no_run
-//! # async fn example() -> Result<(), quorate_client::Error> {
-//! use quorate_client::{Client, SessionOptions};
+//! # Main types
 //!
-//! let client = Client::new(["127.0.0.1:7480"]);
-//! let session = client.session(SessionOptions::default()).await?;
-//! let guard = session.lock("deploy")?.why("release 7").acquire().await?;
-//! tokio::select! {
-//!     () = guard.expiring() => { /* stop: another client may get the lock soon */ }
-//!     () = deploy(guard.token()) => guard.release().await?,
-//! }
-//! # Ok(())
-//! # }
-//! # async fn deploy(_token: u64) {}
-//! ```
+//! - [`Client`] opens a [`Session`]. A session requests locks and elections ([`LockRequest`]) and receives a [`Guard`].
+//! - [`blocking`] is the same for code that is not async.
+//! - [`Credentials`] authenticate a client. [`Client::with_backend`] takes a [`Backend`].
 //!
-//! A guard is valid for a limited time only. The time is counted from the client's last keep-alive, by a clock that
-//! includes the time during which the machine sleeps. It ends before the cluster may grant the lock to another session.
-//! Pass the token to the resource that the lock guards. The resource should refuse smaller tokens.
+//! # Features
 //!
-//! A session is connected to all nodes of the cluster and collects the votes of a quorum itself, so that it keeps its locks
-//! when a single node fails. Nodes advertise each other's addresses to clients: one endpoint is enough while its node runs.
-//! A session that reaches only one node is relayed by that node.
-//!
-//! [`Client::with_backend`] takes a [`Backend`]. With the feature `etcd`, the backend `etcd://HOST:PORT` gives the same
-//! locks.
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `etcd` | no | the backend `etcd://HOST:PORT`, with the same locks on an etcd cluster |
 
 mod backend;
 pub mod blocking;

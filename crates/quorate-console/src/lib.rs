@@ -1,11 +1,14 @@
-//! The lab in a browser: serves the embedded console and executes its requests.
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
 //!
 //! ```text
 //! request -> guard (Host, Origin) -> assets | api -> Runs: a few at a time, bounded, cancelled on disconnect
 //! ```
 //!
 //! All input is untrusted until parsed. Bodies, runs and recordings are bounded, a panic in a run becomes an error
-//! response, and the page may load nothing from other sites.
+//! response, and the page may load nothing from other sites. [`LabServer`] is the server of the lab, and [`router`] is the
+//! page for a node of a cluster.
 
 mod api;
 mod api_error;

@@ -1,8 +1,20 @@
-//! Core types of quorate: processes, their inputs and their effects.
+#![doc = include_str!("../README.md")]
 //!
-//! Everything here is a pure value. There is no I/O, no clock, no thread and no randomness, which `no_std` enforces. A
-//! driver passes inputs to a [`Process`], and the process writes its answers into [`Effects`]. So the same value can be
-//! simulated, explored exhaustively and run over sockets.
+//! # Main types
+//!
+//! - [`Process`], [`Effects`] and [`Message`]: an algorithm as a state machine. [`Stack`] puts one process above another.
+//! - [`ProcessId`], [`ProcessSet`], [`Time`] and [`Span`]: the vocabulary of inputs and effects.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock_sync`]: the commands and outputs of
+//!   each family of algorithms.
+//! - [`quorum`], [`VCube`], [`SpanningTree`], [`LamportClock`] and [`VectorClock`]: parts of which algorithms are built.
+//! - [`Profile`], [`Assumption`], [`Property`] and [`Cost`]: what an algorithm declares. [`definition`] defines the
+//!   properties.
+//!
+//! # Features
+//!
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `serde` | no | `Serialize` and `Deserialize` for everything that messages contain |
 
 #![no_std]
 

@@ -1,5 +1,16 @@
-//! SVG pictures with a common style. Text stays text, each picture has a title and a description, and colour is
-//! never the only carrier of meaning.
+#![doc = include_str!("../README.md")]
+//!
+//! # Main types
+//!
+//! - [`spacetime::Diagram`] draws a trace, [`topology::Topology`] draws processes and quorums, and [`chart::Chart`] draws
+//!   measurements.
+//! - [`Theme`] selects the colours and [`Vocabulary`] the language.
+//!
+//! # Features
+//!
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `png` | no | the function `png`, which renders a picture with the fonts of the system |
 
 pub mod chart;
 #[cfg(feature = "png")]

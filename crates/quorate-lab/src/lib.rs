@@ -1,4 +1,11 @@
-//! Runs many scenarios and evaluates them: campaigns generated from seeds, experiments, and the analysis of quorum systems.
+#![doc = include_str!("../README.md")]
+//!
+//! # Main items
+//!
+//! - [`campaign`] runs scenarios that are drawn from seeds, and [`shrink()`] makes a violating one smaller.
+//! - [`experiment`] contains the experiments.
+//! - [`quorums`] analyses quorum systems.
+//! - [`shard`] runs a part of a campaign or an experiment on each of several machines.
 
 mod attempt;
 pub mod campaign;

@@ -70,6 +70,7 @@ impl fmt::Display for DisconnectReason {
 }
 
 /// The events of a mesh, in order. While too many wait here, peers are not read (backpressure).
+/// Once they are dropped, the mesh has no connections any more.
 #[derive(Debug)]
 pub struct Events {
     queue: mpsc::Receiver<Event>,

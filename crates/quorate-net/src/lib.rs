@@ -1,8 +1,12 @@
-//! Runs any [`quorate_core::Process`] over sockets.
+#![doc = include_str!("../README.md")]
 //!
-//! [`Mesh`] connects the nodes of a cluster: one connection per pair, mutual TLS, reconnection, bounded queues, and
-//! delivery exactly once and in order. Messages are bytes; [`codec`] encodes any type that implements the `serde` traits.
-//! [`driver`] runs a process over a mesh, and [`certs`] creates the certificates.
+//! # Main types
+//!
+//! - [`Mesh`] connects the nodes of a cluster, according to a [`Config`]. Its [`Events`] are messages and changes of
+//!   connections.
+//! - [`driver`] runs a process over a mesh. [`codec`] encodes any type that implements the `serde` traits.
+//! - [`certs`] and [`authority`] create the certificates for [`Tls`].
+//! - [`Network`] replaces TCP in tests.
 
 mod accept;
 pub mod authority;

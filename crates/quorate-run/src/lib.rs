@@ -1,7 +1,11 @@
-//! Connects algorithms with drivers: runs the algorithm that a scenario names, once in virtual time or in every
-//! interleaving. All algorithms are compiled here for all drivers, and nowhere else, because that takes long.
+#![doc = include_str!("../README.md")]
 //!
-//! The [`Catalogue`] lists the algorithms. A program can add its own:
+//! # Main items
+//!
+//! - [`run`] runs the algorithm that a scenario names once, in virtual time. [`run_driven`] lets its processes run elsewhere.
+//! - [`exhaustive`] explores every interleaving of it.
+//! - [`check`] tells whether a scenario can be run; [`CannotRun`] is the reason why it cannot.
+//! - [`Catalogue`] lists the algorithms. A program can add its own:
 //!
 //! ```no_run
 //! # use quorate_run::{Catalogue, CatalogueError, Entry};

@@ -1,7 +1,11 @@
-//! Named locks and elections among the nodes of a cluster.
+#![doc = include_str!("../README.md")]
 //!
-//! [`NodeCore`] is a node without I/O. It hosts the voter of `leased_quorum`, and runs relays for sessions whose clients do
-//! not connect to the voters themselves. [`Node`] runs a core over a mesh and accepts clients.
+//! # Main types
+//!
+//! - [`NodeCore`] is a node without I/O. It hosts the voter of `leased_quorum`, and runs relays for sessions whose clients do
+//!   not connect to the voters themselves.
+//! - [`Node`] runs a core over a mesh and accepts clients. [`launch()`] starts it from a [`NodeConfig`].
+//! - [`local_cluster`] starts a whole cluster in one process.
 
 mod auth;
 mod clock;

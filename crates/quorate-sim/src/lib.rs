@@ -1,12 +1,16 @@
-//! A deterministic discrete-event simulator for distributed algorithms.
+#![doc = include_str!("../README.md")]
 //!
-//! A run is a function of its [`Scenario`] and nothing else: virtual time is an integer, randomness is seeded, and the
-//! order of events is fixed. [`World`] drives any [`quorate_core::Process`]. Monitors check its properties, messages
-//! are counted, and a trace is written on request. [`run_mutex`] and its counterparts for the other families do all of
-//! this for a scenario.
+//! # Main types
 //!
-//! The folders build on each other: `scenario/` describes a run, `engine/` is the world that runs, `observe/` records and
-//! judges it, and `run/` combines them for each family. Imports point only from the later folders to the earlier ones.
+//! - [`Scenario`] describes a run. [`parse`] and [`load()`] read it from a file, with its [`fault::Faults`].
+//! - [`World`] drives any [`quorate_core::Process`], with a [`User`] that gives commands and an [`observer::Observer`].
+//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`] and [`run_clock`] run a
+//!   scenario with the monitors of its family, and return an [`Outcome`] with the [`Report`].
+//! - [`monitor`] checks the properties, [`trace`] writes and reads traces.
+//!
+//! The folders of the source build on each other: `scenario/` describes a run, `engine/` is the world that runs, `observe/`
+//! records and judges it, and `run/` combines them for each family. Imports point only from the later folders to the
+//! earlier ones.
 
 mod engine;
 mod observe;
