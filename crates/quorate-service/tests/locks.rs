@@ -1,5 +1,8 @@
 //! A cluster in one process, with clients that connect to it over sockets.
 
+#[path = "../../quorate-client/examples/lock/with_lock.rs"]
+mod with_lock;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -36,6 +39,19 @@ async fn one_has_it_and_then_the_next() {
     first.release().await.expect("it was held");
     let second = waiting.await.expect("no panic").expect("it is free again");
     assert!(second.token() > token);
+}
+
+/// Runs the example `lock` of the client, which needs a cluster.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_example_of_the_client_releases_its_lock() {
+    let cluster = cluster(3).await;
+    let client = Client::new([cluster.nodes[0].address().to_string()]);
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let token = with_lock::with_lock(&client, "deploy", async |token| token).await;
+        tokens.push(token.expect("a quorum").expect("it is not lost"));
+    }
+    assert!(tokens[0] < tokens[1], "{tokens:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
