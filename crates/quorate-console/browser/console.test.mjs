@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 
-import { fields } from "../page/debug.js";
-import { decode, encode } from "../page/link.js";
+import { fields } from "../../../console/debug.js";
+import { decode, encode } from "../../../console/link.js";
 import { openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
 
 let lab, browser;

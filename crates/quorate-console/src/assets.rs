@@ -7,7 +7,7 @@ use rust_embed::RustEmbed;
 
 use crate::api_error::ApiError;
 
-/// Embedded files of the directory `page/`.
+/// Embedded files of the directory `page/`, a link to `console/` of the repository. A package contains the files.
 #[derive(RustEmbed)]
 #[folder = "page/"]
 pub(crate) struct ConsoleFiles;

@@ -9,7 +9,7 @@ use crate::assets::{ConsoleFiles, ScenarioFiles};
 /// Text in each language of the console: `en`, `pt` and `es`.
 type Texts = BTreeMap<String, String>;
 
-/// Lesson, as in its file under `page/lessons/`.
+/// Lesson, as in its file under `console/lessons/`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {

@@ -12,7 +12,7 @@ use quorate_lab::experiment::EXPERIMENTS;
 const LANGUAGES: [&str; 3] = ["en", "pt", "es"];
 
 fn console() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("page")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../console")
 }
 
 fn strings(language: &str) -> BTreeMap<String, String> {
