@@ -10,7 +10,7 @@ use quorate_core::ProcessId;
 use quorate_core::mutex::{Command, Output};
 use quorate_net::driver::{DriveExit, DriveOptions, ProcessHandle, drive, host};
 use quorate_net::{ClusterId, Config, Mesh, Network, Security, Tcp};
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::{JoinSet, LocalSet, yield_now};
 
 const NODES: usize = 3;
 const ENTRIES: usize = 5;
@@ -20,6 +20,11 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    // A process need not be `Send`, so the nodes share this thread.
+    LocalSet::new().run_until(run()).await
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let mut listeners = Vec::new();
     for id in ProcessId::all(NODES) {
         listeners.push((id, Tcp.listen("127.0.0.1:0").await?));
@@ -35,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let config = Config::new(ClusterId(1), id, addresses.clone(), Security::Plain);
         let (mesh, mut events) = Mesh::start(config, Tcp, listener)?;
         let (mut process, handle) = host(RicartAgrawala::new(NODES, id), id, NODES);
-        nodes.spawn(async move {
+        nodes.spawn_local(async move {
             let ended = drive(&mesh, &mut events, &mut process, &DriveOptions::default()).await;
             mesh.stop().await;
             ended
