@@ -4,25 +4,30 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::arguments::LogFormat;
 use crate::command_error::CommandError;
 
 /// Installs the global log subscriber with this format and level.
 pub(crate) fn init(format: LogFormat, level: &str) -> Result<(), CommandError> {
-    let filter = EnvFilter::try_new(level).map_err(|error| {
+    let filter: Targets = level.parse().map_err(|error| {
         CommandError::new(format!(
             "--log-level {level}: {error}; try info, or info,quorate_net=debug"
         ))
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter);
+    let log = tracing_subscriber::registry().with(filter);
     let colours = io::stderr().is_terminal();
     match format {
-        LogFormat::Json => log.json().flatten_event(true).with_writer(io::stderr).init(),
+        LogFormat::Json => {
+            log.with(fmt::layer().json().flatten_event(true).with_writer(io::stderr)).init();
+        }
         LogFormat::Text => {
             let lines = move || SingleLineWriter { out: io::stderr(), colours };
-            log.with_ansi(colours).with_writer(lines).init();
+            log.with(fmt::layer().with_ansi(colours).with_writer(lines)).init();
         }
     }
     Ok(())
