@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::cargo::Cargo;
 
-/// Compares with everything and writes to the docs directory. Results need a release build and an otherwise idle machine.
-const ARGUMENTS: &str = "run --release --locked -p quorate -- bench \
+/// Compares with everything and writes to the docs directory. Published figures are those of the
+/// profile `dist`, on an otherwise idle machine.
+const ARGUMENTS: &str = "run --profile dist --locked -p quorate -- bench \
     --against etcd,zookeeper,redis,redlock,stateright,madsim,simpy --out docs";
 
 /// Runs the benchmark with additional arguments, such as `--seconds 1`. Returns the exit code of `quorate bench`.
