@@ -118,7 +118,7 @@ enum Command {
     #[command(hide = true)]
     Holder { kind: ClientKind, endpoints: String, log: PathBuf, locker: PathBuf },
     #[command(hide = true, name = "inside")]
-    EtcdctlLockCommand { address: String },
+    EtcdctlLock { address: String },
     #[command(hide = true)]
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
@@ -188,7 +188,7 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(holder.run());
             Ok(true)
         }
-        Command::EtcdctlLockCommand { address } => {
+        Command::EtcdctlLock { address } => {
             etcdctl::run_lock_command(&address).map(|()| true)
         }
         Command::Monitor { endpoints, log } => {

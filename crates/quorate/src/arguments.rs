@@ -108,52 +108,52 @@ pub(crate) enum Command {
     Check(Box<CheckFlags>),
     /// Run an experiment and print its results beside published ones
     Experiment(ExperimentFlags),
-    #[cfg(feature = "service")]
     /// Open the lab in a browser to run, step through, break and compare scenarios
+    #[cfg(feature = "service")]
     Lab(LabFlags),
-    #[cfg(feature = "service")]
     /// Start a cluster on this machine, in one process
+    #[cfg(feature = "service")]
     Up(UpFlags),
-    #[cfg(feature = "service")]
     /// Run one node of a cluster
+    #[cfg(feature = "service")]
     Node(NodeFlags),
-    #[cfg(feature = "service")]
     /// Measure the speed of locks on this machine
-    Bench(BenchFlags),
     #[cfg(feature = "service")]
+    Bench(BenchFlags),
     /// Run a command while holding a lock
+    #[cfg(feature = "service")]
     #[command(after_help = service::LOCK_HELP)]
     Lock(LockFlags),
-    #[cfg(feature = "service")]
     /// Run a command while being the leader
+    #[cfg(feature = "service")]
     #[command(after_help = service::ELECT_HELP)]
     Elect(LockFlags),
-    #[cfg(feature = "service")]
     /// Show cluster health
+    #[cfg(feature = "service")]
     #[command(after_help = "\
 Examples:
   quorate status
   quorate status --json --endpoint 10.0.0.1:7480")]
     Status(StatusFlags),
-    #[cfg(feature = "service")]
     /// List locks and elections with their holders and waiters
-    Locks(LocksFlags),
     #[cfg(feature = "service")]
+    Locks(LocksFlags),
     /// List the nodes of a cluster
+    #[cfg(feature = "service")]
     #[command(after_help = "Examples:\n  quorate members\n  quorate members --json")]
     Members(StatusFlags),
-    #[cfg(feature = "service")]
     /// Take a lock away from its holder
+    #[cfg(feature = "service")]
     Release(ReleaseFlags),
-    #[cfg(feature = "service")]
     /// Execute the command of `lock` or `elect`; used internally
-    #[command(hide = true)]
-    BecomeCommand(BecomeCommandFlags),
     #[cfg(feature = "service")]
+    #[command(hide = true, name = "become-command")]
+    Become(BecomeCommandFlags),
     /// Create the certificates of a cluster: an authority, and one for each node
-    Certs(CertsFlags),
     #[cfg(feature = "service")]
+    Certs(CertsFlags),
     /// Run one process of a scenario over sockets; used internally
+    #[cfg(feature = "service")]
     #[command(hide = true, name = "over-tcp-player")]
     OverTcpChild,
     /// Print a completion script for a shell
@@ -432,13 +432,13 @@ pub(crate) struct OutputFlags {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
-    #[cfg(feature = "service")]
     /// Run each process as an operating system process that communicates over sockets; crashes are kills, and times are
     /// real (see --stretch)
+    #[cfg(feature = "service")]
     #[arg(long, value_name = "tcp", hide_possible_values = true)]
     pub(crate) over: Option<Over>,
-    #[cfg(feature = "service")]
     /// With --over, run the scenario this many times slower, because a real machine cannot keep to milliseconds
+    #[cfg(feature = "service")]
     #[arg(
         long,
         value_name = "K",

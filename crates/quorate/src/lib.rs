@@ -84,7 +84,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "service")]
         Command::Release(release) => command::admin::release(&release),
         #[cfg(feature = "service")]
-        Command::BecomeCommand(flags) => command::locked_command::become_command(&flags),
+        Command::Become(flags) => command::locked_command::become_command(&flags),
         #[cfg(feature = "service")]
         Command::Certs(certs) => command::certs::certs(&certs),
         #[cfg(feature = "service")]
