@@ -326,12 +326,13 @@ fn first_panic(output: &str) -> String {
     format!("{test}: {}", lines.next().unwrap_or("no message"))
 }
 
+/// Copies a folder. Links are followed, because some lead out of the folder.
 fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
+        if entry.path().is_dir() {
             copy_all(&entry.path(), &to)?;
         } else {
             fs::copy(entry.path(), to)?;
