@@ -188,9 +188,7 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(holder.run());
             Ok(true)
         }
-        Command::EtcdctlLock { address } => {
-            etcdctl::run_lock_command(&address).map(|()| true)
-        }
+        Command::EtcdctlLock { address } => etcdctl::run_lock_command(&address).map(|()| true),
         Command::Monitor { endpoints, log } => {
             end_with_parent()?;
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
