@@ -22,6 +22,7 @@ fn python() -> Option<std::path::PathBuf> {
     (made && runs(Command::new(&python).args(install)) && known(&python)).then_some(python)
 }
 
+/// Takes 20 s and more: a virtual environment is made, and the client waits for leases in real time, with two servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_does_with_quorate_what_it_does_with_etcd() {
     let Some(python) = python() else {

@@ -14,6 +14,7 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
+/// Takes 40 s: leases of two seconds have to lapse, and nodes have to restart, in real time.
 #[test]
 fn a_cluster_bears_faults_and_a_crowd() {
     // One after the other: each needs the whole machine.
