@@ -3,7 +3,7 @@
 //! # Modules
 //!
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
-//! - [`Algorithm`] is what an algorithm declares about itself, [`literature`] what is published about its costs.
+//! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
 //!
