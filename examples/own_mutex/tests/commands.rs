@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use own_mutex::OwnMutex;
+use quorate::{Catalogue, CatalogueError, Entry};
+
 /// Runs the program with these words, in a folder of its own.
 fn own(folder: &str, words: &[&str]) -> Output {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
@@ -57,4 +60,11 @@ fn experiments_compare_it_with_the_others() {
 fn a_crash_is_outside_its_assumptions() {
     let output = own("crash", &["sim", "own-mutex", "--requesters", "all", "--crash", "0@0"]);
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_name_is_taken_only_once() {
+    let once = Catalogue::standard().with(Entry::mutex::<OwnMutex>());
+    let twice = once.and_then(|catalogue| catalogue.with(Entry::mutex::<OwnMutex>()));
+    assert_eq!(twice.err(), Some(CatalogueError::Duplicate("own-mutex")));
 }
