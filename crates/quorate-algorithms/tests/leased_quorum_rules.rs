@@ -3,6 +3,8 @@
 
 #[path = "leased_quorum_rules/candidates.rs"]
 mod candidates;
+#[path = "leased_quorum_rules/continuity.rs"]
+mod continuity;
 #[path = "leased_quorum_rules/records.rs"]
 mod records;
 #[path = "leased_quorum_rules/restarts.rs"]
@@ -56,7 +58,7 @@ impl VoterHarness {
 
     fn beat(&mut self, session: u128, number: u64) -> Vec<ToCandidate<Name>> {
         let session = presented(session, number);
-        self.deliver(9, ToVoter::Beat { session, seen: None, waiting: Vec::new() })
+        self.deliver(9, ToVoter::Beat { session, seen: None, waiting: Vec::new(), confirms: false })
     }
 
     fn ask(&mut self, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
@@ -207,7 +209,7 @@ fn what_a_relayed_session_has_lapses_together() {
     };
     let beat = |incarnation, number| {
         let (session, seen, waiting) = (relayed(incarnation, number), None, Vec::new());
-        ToVoter::Beat { session, seen, waiting }
+        ToVoter::Beat { session, seen, waiting, confirms: false }
     };
     let mut harness = VoterHarness::new();
     let (lock, claim, stamp, inside, rank) = ("a", claim(1, 1, 10), 0, None, Rank::Waits);
@@ -322,7 +324,8 @@ fn a_session_keeps_its_ttl() {
     let mut harness = VoterHarness::new();
     harness.beat(1, 1);
     let other = Presented { ttl: Span(5_000), ..presented(1, 2) };
-    let beat = |session| ToVoter::Beat { session, seen: None, waiting: Vec::new() };
+    let beat =
+        |session| ToVoter::Beat { session, seen: None, waiting: Vec::new(), confirms: false };
     let answers = harness.deliver(9, beat(other));
     assert!(matches!(answers[..], [ToCandidate::Refused { ttl: TTL, .. }]), "{answers:?}");
     let long = Presented { ttl: Span(u64::MAX), ..presented(3, 1) };
@@ -373,6 +376,7 @@ fn a_waiter_keeps_its_place_at_a_voter_it_had_not_asked() {
         session: presented(1, number),
         seen: None,
         waiting: waiting.clone(),
+        confirms: false,
     };
     harness.deliver(10, beat(1, &waiting));
     harness.voter.set_wall_clock(10_000);
@@ -486,6 +490,7 @@ fn a_vote_that_is_not_listed_is_not_extended() {
     let echo = |entries, version| ToCandidate::Echo {
         epoch: vote_id().epoch,
         beat: Beat { incarnation: 7, number: 2 },
+        continuous: false,
         clock: 6,
         version,
         part: Some(Part { index: 0, is_last: true }),

@@ -56,6 +56,12 @@ pub(crate) fn client_ttl(ttl: Span, terms: Terms) -> Span {
     Span(client_ttl / SECOND * SECOND)
 }
 
+/// Returns the time for which a client may rely on a lease that a quorum keeps for `left`, counted from when the answer
+/// arrives.
+pub(crate) fn remaining(left: Span, terms: Terms) -> Span {
+    Span(terms.validity(left).0.saturating_sub(ANSWER.0))
+}
+
 /// Returns the time-to-live at the voters that a client needs to receive `client_ttl`, clamped to the
 /// bounds of the cluster.
 pub(crate) fn voter_ttl(client_ttl: Span, terms: Terms) -> Span {

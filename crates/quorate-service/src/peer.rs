@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Versions of these messages that this build understands. A change of a message other than a new variant
 /// requires a new version.
-pub(crate) const VERSIONS: Versions = Versions::only(2);
+pub(crate) const VERSIONS: Versions = Versions::only(3);
 
 /// A message between nodes. Variants are only ever appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,6 +157,8 @@ pub struct SessionSeen {
     pub ttl: Span,
     /// Remaining lifetime if no newer beat arrives.
     pub left: Span,
+    /// Whether the voter is known to have kept the session without a gap.
+    pub continuous: bool,
     /// Requests of the session at this voter.
     pub entries: Vec<EntrySeen>,
     /// Texts of the session and of its requests.

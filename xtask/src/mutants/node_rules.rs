@@ -18,8 +18,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-keep-alive-covers-all-that-is-held",
         file: "events.rs",
-        from: "let good = good.fold(echoed, u64::min);",
-        to: "let good = good.fold(echoed, |echoed, _| echoed);",
+        from: "let good = relay.held_up_to(alive, since);",
+        to: "let good = relay.held_up_to(alive, since).max(alive);",
     },
     Rule {
         name: "a-relay-whose-client-may-have-lost-is-not-inside",
@@ -116,5 +116,35 @@ pub(super) const RULES: &[Rule] = &[
         file: "events.rs",
         from: "interest.token.filter(|_| known <= last_of_turn(interest.attempt));",
         to: "interest.token.filter(|_| known <= last_of_turn(u64::MAX));",
+    },
+    Rule {
+        name: "a-lease-is-kept-alive-by-voters-that-have-kept-it",
+        file: "relay.rs",
+        from: "true => self.candidate.echoed_continuously().map_or(0, |beat| beat.number),",
+        to: "true => self.echoed(),",
+    },
+    Rule {
+        name: "a-lease-that-has-lapsed-ends",
+        file: "events.rs",
+        from: "        if relay.has_lapsed() {",
+        to: "        if relay.has_lapsed() && relay.doomed {",
+    },
+    Rule {
+        name: "only-a-new-lease-is-continuous-everywhere",
+        file: "events.rs",
+        from: "let beat = if now < relay.young_until { u64::MAX }",
+        to: "let beat = if now < relay.young_until.max(now + relay.ttl) { u64::MAX }",
+    },
+    Rule {
+        name: "voters-count-once-all-that-is-held-is-held-there",
+        file: "events.rs",
+        from: "else { relay.held_up_to(alive, alive) };",
+        to: "else { relay.beat() };",
+    },
+    Rule {
+        name: "a-lease-is-open-once-others-find-it",
+        file: "relay.rs",
+        from: "!self.is_lease() || self.candidate.is_continuous()",
+        to: "self.echoed() > 0 || self.candidate.is_continuous()",
     },
 ];

@@ -90,7 +90,8 @@ fn a_process_that_has_died_keeps_nothing_because_another_one_lives() {
     harness.ask(claim(1, 1, 10), 0);
     harness.now += 100;
     let session = Presented { beat: Beat { incarnation: 8, number: 1 }, ..presented(1, 1) };
-    harness.deliver(11, ToVoter::Beat { session, seen: None, waiting: Vec::new() });
+    harness
+        .deliver(11, ToVoter::Beat { session, seen: None, waiting: Vec::new(), confirms: false });
     harness.now += TTL.0 - 100;
     harness.voter.wake(Time(harness.now), &mut Vec::new());
     assert_eq!(harness.holder(), None);

@@ -9,7 +9,7 @@ pub(super) fn relayed(incarnation: u64, number: u64) -> Presented {
 }
 
 fn beat_of(session: Presented) -> ToVoter<Name> {
-    ToVoter::Beat { session, seen: None, waiting: Vec::new() }
+    ToVoter::Beat { session, seen: None, waiting: Vec::new(), confirms: false }
 }
 
 pub(super) fn request_of(session: Presented, lock: Name, claim: Claim) -> ToVoter<Name> {
@@ -73,7 +73,7 @@ fn a_beat_of_one_node_leaves_the_places_that_another_one_announced() {
     harness.voter.set_wall_clock(100);
     let own = claim(1, 1, 10);
     let (session, seen, waiting) = (relayed(7, 1), None, vec![(own.request, 90)]);
-    harness.deliver(10, ToVoter::Beat { session, seen, waiting });
+    harness.deliver(10, ToVoter::Beat { session, seen, waiting, confirms: false });
     harness.voter.set_wall_clock(10_000);
     harness.deliver(11, beat_of(relayed(8, 1)));
     harness.ask(claim(2, 1, 12), 0);
@@ -166,7 +166,7 @@ fn standing(candidate: &Candidate<Name>, claim: Claim) -> RequestStatus {
 fn list(version: u64, entries: Vec<Entry<Name>>) -> ToCandidate<Name> {
     let (epoch, beat) = (vote_id().epoch, Beat { incarnation: 7, number: 1 });
     let part = Some(Part { index: 0, is_last: true });
-    ToCandidate::Echo { epoch, beat, clock: 6, version, part, entries }
+    ToCandidate::Echo { epoch, beat, continuous: false, clock: 6, version, part, entries }
 }
 
 fn entry(claim: Claim, vote: Option<u64>, entered: Option<(u64, u64)>) -> Entry<Name> {

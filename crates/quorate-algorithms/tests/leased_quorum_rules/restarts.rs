@@ -125,7 +125,7 @@ fn a_list_of_an_earlier_life_is_sent_again() {
     let [(_, earlier), (mut harness, present)] = lives;
     for (seen, is_known) in [(earlier, false), (present, true)] {
         let (session, waiting) = (presented(1, 3), Vec::new());
-        let answers = harness.deliver(9, ToVoter::Beat { session, seen, waiting });
+        let answers = harness.deliver(9, ToVoter::Beat { session, seen, waiting, confirms: false });
         let lists = matches!(answers[..], [ToCandidate::Echo { part: Some(_), .. }]);
         assert_eq!(lists, !is_known, "{answers:?}");
     }

@@ -138,7 +138,15 @@ fn a_client_that_asks_anew_says_what_it_has_ended() {
     let mut out = Vec::new();
     for index in 0..2 {
         let (part, entries) = (Some(Part { index: 0, is_last: true }), vec![entry.clone()]);
-        let echo = ToCandidate::Echo { epoch, beat, clock: 5, version: 1, part, entries };
+        let echo = ToCandidate::Echo {
+            epoch,
+            beat,
+            continuous: false,
+            clock: 5,
+            version: 1,
+            part,
+            entries,
+        };
         relay.on_message(ProcessId::from_index(index), echo, &mut out);
     }
     assert_eq!(relay.recorded(request).map(|(token, _)| token), Some(1));

@@ -307,6 +307,7 @@ impl NodeCore {
     pub(super) fn answer_ready(&mut self, session: u128, now: Time) {
         self.answer_waiters(session, now);
         self.answer_pending(session, now);
+        self.confirm_voters(session, now);
     }
 
     /// Sends releases to voters that still list an ended request, because they were unreachable when it was released.
@@ -394,24 +395,23 @@ impl NodeCore {
         if relay.pending.is_empty() {
             return;
         }
-        let echoed = relay.echoed();
-        let opened = relay.pending.extract_if(.., |it| it.opens && it.beat <= echoed);
-        for pending in opened.collect::<Vec<_>>() {
-            self.answer_opened(session, pending);
-        }
+        self.answer_openings(session);
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let kept = relay.pending.iter().filter(|it| !it.opens && it.beat <= echoed);
+        if relay.has_lapsed() {
+            relay.doomed = true;
+            return self.fail_calls(session, &Failure::NoSession);
+        }
+        let alive = relay.kept_alive();
+        let kept = relay.pending.iter().filter(|it| !it.opens && it.beat <= alive);
         let Some(since) = kept.map(|pending| pending.beat).max() else { return };
         if relay.is_lease() && !relay.forced().is_empty() {
             relay.doomed = true;
-            return self.fail_pending(session, &Failure::NoSession);
+            return self.fail_calls(session, &Failure::NoSession);
         }
         self.adopt_listed(session, since, now);
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let recorded = relay.recorded_since(since);
-        let good = recorded.keys().map(|it| relay.held(*it).map_or(0, |(_, beat)| beat));
-        let good = good.fold(echoed, u64::min);
+        let good = relay.held_up_to(alive, since);
         let ready = relay.pending.extract_if(.., |it| !it.opens && it.beat <= good);
         for pending in ready.collect::<Vec<_>>() {
             let Some(relay) = self.relays.get(&session) else { return };
@@ -427,6 +427,38 @@ impl NodeCore {
                 false => relay.alive(&pending, good, terms),
             };
             self.answer(pending.call_id, answer);
+        }
+    }
+
+    /// Lets further voters count for a lease, at which it was not known to be continuous.
+    fn confirm_voters(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session).filter(|relay| relay.is_lease()) else {
+            return;
+        };
+        let needs: Vec<u64> = relay.candidate.confirmable_with().collect();
+        let Some(last) = needs.iter().max() else { return };
+        let alive = relay.kept_alive();
+        let beat = if now < relay.young_until { u64::MAX } else { relay.held_up_to(alive, alive) };
+        if needs.iter().any(|needed| *needed <= beat) {
+            return self.drive(session, now, |relay, out| relay.candidate.confirm(beat, out));
+        }
+        // A voter that has been away does not count until a later beat is confirmed. The relay does not wait for the next
+        // call of the client, because another voter may stop before.
+        if relay.beat() < *last && relay.called + Span(relay.ttl.0 / 2) > now {
+            let beat = relay.begin(Sent { at: now.0 / 1_000, clock: None }, now);
+            self.send_beat(session, beat, now);
+        }
+    }
+
+    /// Answers the call that opens the session, once a quorum knows it.
+    fn answer_openings(&mut self, session: u128) {
+        let Some(relay) = self.relays.get_mut(&session).filter(|relay| relay.is_open()) else {
+            return;
+        };
+        let echoed = relay.echoed();
+        let opened = relay.pending.extract_if(.., |it| it.opens && it.beat <= echoed);
+        for pending in opened.collect::<Vec<_>>() {
+            self.answer_opened(session, pending);
         }
     }
 
@@ -448,10 +480,10 @@ impl NodeCore {
         self.answer(pending.call_id, answer);
     }
 
-    fn fail_pending(&mut self, session: u128, failure: &Failure) {
+    fn fail_calls(&mut self, session: u128, failure: &Failure) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        for pending in std::mem::take(&mut relay.pending) {
-            self.answer(pending.call_id, CallResponse::Failed(failure.clone()));
+        for call_id in relay.take_calls() {
+            self.answer(call_id, CallResponse::Failed(failure.clone()));
         }
     }
 
@@ -546,13 +578,8 @@ impl NodeCore {
 
     /// Drops a relay and fails its calls.
     pub(super) fn drop_relay(&mut self, session: u128, failure: &Failure) {
-        let Some(relay) = self.forget_relay(session) else { return };
-        let waiters = relay.interests.values().flat_map(|interest| &interest.waiting);
-        let waiters = waiters.filter(|waiter| waiter.connected).map(|waiter| waiter.call_id);
-        let calls = waiters.chain(relay.pending.iter().map(|pending| pending.call_id));
-        for call_id in calls.collect::<Vec<_>>() {
-            self.answer(call_id, CallResponse::Failed(failure.clone()));
-        }
+        self.fail_calls(session, failure);
+        self.forget_relay(session);
     }
 
     fn forget_relay(&mut self, session: u128) -> Option<Relay> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
-use quorate_core::{ProcessId, ProcessSet, Time};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{
     CallResponse, Cursor, Failure, LeaseInfo, Name, Page, RequestInfo, RequestState,
 };
@@ -13,7 +13,7 @@ use super::queries::{FollowUp, QuestionState};
 use super::relay::{NUMBERED, last_of_turn};
 use super::sessions::too_much;
 use super::{CallId, CallerId, NodeCore};
-use crate::lease::client_ttl;
+use crate::lease::{client_ttl, remaining};
 use crate::peer::{
     BallotSeen, Description, NameFilter, Question, Reply, RequestText, SessionSeen, VoteSeen,
 };
@@ -295,15 +295,19 @@ impl NodeCore {
                 let list = requests(self, &facts);
                 self.answer(call_id, CallResponse::List(list));
             }
-            // A client that finds no request for a lock here assumes that the lock is released.
-            FollowUp::LeaseInfo if !is_quorum => {
-                self.answer(call_id, CallResponse::Failed(Failure::NoQuorum))
-            }
             FollowUp::LeaseInfo => {
-                let client_ttl = client_ttl(ttl, self.settings.terms);
-                let mut left: Vec<_> = seen.values().map(|session| session.left).collect();
-                left.sort_unstable();
-                let left = left.get(left.len() / 2).copied().unwrap_or(client_ttl).min(client_ttl);
+                // As for a keep-alive, only voters count that have kept the lease without a gap. A client that finds no
+                // request for a lock here assumes that the lock is released.
+                let kept = |voter: &ProcessId| seen.get(voter).is_some_and(|it| it.continuous);
+                let (kept, broken): (ProcessSet, ProcessSet) = responded.iter().partition(kept);
+                let Some(left) = self.quorum_left(&kept, &seen) else {
+                    let has_lapsed = self.electorate.is_quorum(&broken);
+                    let failure = if has_lapsed { Failure::NoSession } else { Failure::NoQuorum };
+                    return self.answer(call_id, CallResponse::Failed(failure));
+                };
+                let terms = self.settings.terms;
+                let client_ttl = client_ttl(ttl, terms);
+                let left = remaining(left, terms).min(client_ttl);
                 let (ttl_ms, valid_ms) = (client_ttl.0 / 1_000_000, left.0 / 1_000_000);
                 // A client of etcd's API interprets a token here as a grant, so the token must be recorded at a quorum.
                 facts.iter_mut().for_each(|fact| {
@@ -346,6 +350,22 @@ impl NodeCore {
                 self.answer(call_id, CallResponse::Done);
             }
         }
+    }
+
+    /// Returns the longest time for which a quorum of these voters keeps a session.
+    fn quorum_left(
+        &self,
+        voters: &ProcessSet,
+        seen: &BTreeMap<ProcessId, SessionSeen>,
+    ) -> Option<Span> {
+        let left = voters.iter().filter_map(|voter| Some((seen.get(&voter)?.left, voter)));
+        let mut left: Vec<(Span, ProcessId)> = left.collect();
+        left.sort_unstable_by(|a, b| b.cmp(a));
+        let mut quorum = ProcessSet::new();
+        left.into_iter().find_map(|(left, voter)| {
+            quorum.insert(voter);
+            self.electorate.is_quorum(&quorum).then_some(left)
+        })
     }
 
     fn release_requests(&mut self, call_id: CallId, chosen: Vec<(RequestId, u64)>, now: Time) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
+use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter, VoterSession};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
@@ -182,6 +182,7 @@ impl NodeCore {
         Some(Box::new(SessionSeen {
             ttl: known.ttl(),
             left: known.lapses().since(now),
+            continuous: known.is_continuous(),
             entries: entries.collect(),
             texts: texts.collect::<Vec<Description>>(),
         }))
@@ -189,8 +190,10 @@ impl NodeCore {
 
     fn leases_here(&self, owner: &str, now: Time) -> Vec<(i64, Span)> {
         let own = self.texts.sessions().filter(|(session, known)| {
-            let session_known = self.voter.session(*session).is_some_and(|it| it.lapses() > now);
-            known.session_text.lease != 0 && known.session_text.owner == owner && session_known
+            let alive = |it: &&VoterSession<Name>| it.is_continuous() && it.lapses() > now;
+            known.session_text.lease != 0
+                && known.session_text.owner == owner
+                && self.voter.session(*session).filter(alive).is_some()
         });
         own.map(|(_, known)| (known.session_text.lease, now.since(known.since))).collect()
     }

@@ -131,8 +131,10 @@ pub(super) struct Relay {
     pub(super) caller: CallerId,
     /// The newest beat that was announced to relays at other nodes.
     pub(super) announced_beat: u64,
-    /// Whether a lock of a lease was released by force. Then the lease is no longer kept alive, because its client has no
-    /// other way to learn of the loss.
+    /// Until when the session, which was opened here, cannot have lapsed at any voter.
+    pub(super) young_until: Time,
+    /// Whether the lease has lapsed at the voters, or one of its locks was released by force. Then the lease is no longer
+    /// kept alive, because its client has no other way to learn of the loss.
     pub(super) doomed: bool,
 }
 
@@ -222,6 +224,7 @@ impl Relay {
             forced: BTreeSet::new(),
             caller,
             announced_beat: 0,
+            young_until: Time::ZERO,
             doomed: false,
         }
     }
@@ -233,6 +236,11 @@ impl Relay {
     /// Begins a beat for a call of the client, and returns its number.
     pub(super) fn call(&mut self, caller: CallerId, sent: Sent, now: Time) -> u64 {
         (self.called, self.caller) = (now, caller);
+        self.begin(sent, now)
+    }
+
+    /// Begins a beat, and returns its number.
+    pub(super) fn begin(&mut self, sent: Sent, now: Time) -> u64 {
         let number = self.beat() + 1;
         self.candidate.note_beat(number, 0);
         self.beats.push_back(Begun { number, sent, at: now });
@@ -250,6 +258,43 @@ impl Relay {
     /// The newest beat that a quorum has echoed.
     pub(super) fn echoed(&self) -> u64 {
         self.candidate.echoed().map_or(0, |beat| beat.number)
+    }
+
+    /// The newest beat that keeps the session alive. The client of a lease is not told what it holds, but concludes it from
+    /// the answer to a keep-alive. So the voters that count for a lease are those that have kept it without a gap: a lease
+    /// that has lapsed at others, and has been presented to them again, has lost its locks there.
+    pub(super) fn kept_alive(&self) -> u64 {
+        match self.is_lease() {
+            true => self.candidate.echoed_continuously().map_or(0, |beat| beat.number),
+            false => self.echoed(),
+        }
+    }
+
+    /// Returns whether the client may learn that its session is open. Whichever node continues a lease has to find it
+    /// continuous at a voter of every quorum.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_lease() || self.candidate.is_continuous()
+    }
+
+    /// Returns whether a lease has lapsed, according to voters that have received a call that waits for its answer.
+    pub(super) fn has_lapsed(&self) -> bool {
+        let calls = self.pending.iter().filter(|it| !it.opens).map(|it| it.beat);
+        self.is_lease() && calls.min().is_some_and(|beat| self.candidate.is_broken(beat))
+    }
+
+    /// Returns the newest beat up to this one for which everything is held that voters have listed since `since`.
+    pub(super) fn held_up_to(&self, beat: u64, since: u64) -> u64 {
+        let recorded = self.recorded_since(since);
+        let good = recorded.keys().map(|it| self.held(*it).map_or(0, |(_, beat)| beat));
+        good.fold(beat, u64::min)
+    }
+
+    /// Takes all calls that wait for an answer.
+    pub(super) fn take_calls(&mut self) -> Vec<CallId> {
+        let waiters = self.interests.values_mut().flat_map(|it| std::mem::take(&mut it.waiting));
+        let waiters = waiters.filter(|waiter| waiter.connected).map(|waiter| waiter.call_id);
+        let pending = std::mem::take(&mut self.pending).into_iter();
+        waiters.chain(pending.map(|pending| pending.call_id)).collect()
     }
 
     /// Returns the identifier of a request: by the client's number, or by the lock for a lease, whose

@@ -231,6 +231,9 @@ impl NodeCore {
             SessionText { client_name, client_location, node, relayed: true, lease, owner };
         self.describe(Description { session, session_text, request: None }, now);
         self.start_relay(origin, ttl, call_id.0, now);
+        if let Some(relay) = self.relays.get_mut(&session) {
+            relay.young_until = now + self.settings.terms.validity(ttl);
+        }
         self.begin_call(session, (call_id, true), sent, now);
         None
     }

@@ -88,11 +88,53 @@ impl<K: Name> Candidate<K> {
 
     /// The newest beat that a quorum has echoed. It determines how long the session itself is known to live.
     pub fn echoed(&self) -> Option<Beat> {
-        let echoed =
-            |(index, view): (usize, &View<K>)| Some((view.beat?, ProcessId::from_index(index)));
-        let number =
-            self.quorum_beat(self.views.iter().enumerate().filter_map(echoed).collect())?;
+        self.quorum_echo(|_| true)
+    }
+
+    /// The newest beat that a quorum has echoed at which the session is continuous. A lock that was granted before this
+    /// beat, and not released, is in one of their lists: at one voter of this quorum the record of its token has not
+    /// lapsed.
+    pub fn echoed_continuously(&self) -> Option<Beat> {
+        self.quorum_echo(|view| view.continuous || view.confirmed)
+    }
+
+    /// Returns `true` if a quorum knows that the session is continuous there, so that every other candidate finds a
+    /// voter at which it is.
+    pub fn is_continuous(&self) -> bool {
+        self.quorum_echo(|view| view.continuous).is_some()
+    }
+
+    /// Returns `true` if a quorum has echoed this beat or a later one, and the session is continuous at none of these
+    /// voters. It has lapsed at a voter of every quorum, and can never be continuous again.
+    pub fn is_broken(&self, beat: u64) -> bool {
+        let broken = self.quorum_echo(|view| !view.continuous && !view.confirmed);
+        broken.is_some_and(|echoed| echoed.number >= beat)
+    }
+
+    fn quorum_echo(&self, counts: impl Fn(&View<K>) -> bool) -> Option<Beat> {
+        let views = self.views.iter().enumerate().filter(|(_, view)| counts(view));
+        let echoed = views.filter_map(|(at, view)| Some((view.beat?, ProcessId::from_index(at))));
+        let number = self.quorum_beat(echoed.collect())?;
         Some(Beat { number, ..self.session.beat })
+    }
+
+    /// The beats with which voters can be confirmed that have answered and are not confirmed.
+    pub fn confirmable_with(&self) -> impl Iterator<Item = u64> {
+        self.views.iter().filter(|view| view.is_unconfirmed()).map(|view| view.counts_from)
+    }
+
+    /// Confirms that the session is continuous at the voters that have answered before this beat began. The caller knows
+    /// that a quorum has echoed the beat continuously, and that everything that the session holds is held in that beat.
+    ///
+    /// With `u64::MAX`, the session is so young that it cannot have lapsed at any voter that has answered.
+    pub fn confirm(&mut self, beat: u64, out: &mut CandidateEffects<K>) {
+        for voter in ProcessId::all(self.views.len()) {
+            let view = &mut self.views[voter.index()];
+            if view.is_unconfirmed() && view.counts_from <= beat {
+                view.confirmed = true;
+                out.push(self.beat_to(voter));
+            }
+        }
     }
 
     /// The status of every request.
@@ -151,7 +193,8 @@ impl<K: Name> Candidate<K> {
         let unknown = self.pursuits.iter().filter(|of| !knows(of));
         let waiting = unknown.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
         let (session, seen) = (self.session, view.seen());
-        CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting })
+        let confirms = view.confirmed && !view.continuous;
+        CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting, confirms })
     }
 
     /// Begins a beat of the client: sends it to all voters, and repeats messages that may have been lost.
@@ -294,9 +337,12 @@ impl<K: Name> Candidate<K> {
             return;
         }
         match message {
-            ToCandidate::Echo { epoch, beat, clock, version, part, entries } => {
+            ToCandidate::Echo { epoch, beat, continuous, clock, version, part, entries } => {
                 self.hear_clock(voter, clock);
-                self.on_echo(voter, (epoch, version), beat, part, entries, out);
+                if self.enter_epoch(voter, epoch) {
+                    self.views[voter.index()].continuous |= continuous;
+                    self.on_echo(voter, version, beat, part, entries, out);
+                }
             }
             ToCandidate::Vote {
                 claim,
@@ -465,7 +511,10 @@ impl<K: Name> Candidate<K> {
             return false;
         }
         if view.epoch != Some(epoch) {
-            *view = View { epoch: Some(epoch), clock: view.clock, ..View::default() };
+            // Only candidates in nodes confirm sessions.
+            let counts_from = if self.records_entries { self.session.beat.number + 1 } else { 0 };
+            let clock = view.clock;
+            *view = View { epoch: Some(epoch), clock, counts_from, ..View::default() };
             for pursuit in self.pursuits.values_mut() {
                 pursuit.votes.remove(&voter);
             }
@@ -579,15 +628,12 @@ impl<K: Name> Candidate<K> {
     fn on_echo(
         &mut self,
         voter: ProcessId,
-        (epoch, version): (Epoch, u64),
+        version: u64,
         beat: Beat,
         part: Option<Part>,
         entries: Vec<Entry<K>>,
         out: &mut CandidateEffects<K>,
     ) {
-        if !self.enter_epoch(voter, epoch) {
-            return;
-        }
         let view = &mut self.views[voter.index()];
         view.avoided = false;
         if !view.take_list(version, part, entries) {

@@ -40,6 +40,8 @@ pub enum ToVoter<K> {
         seen: Option<(Epoch, u64)>,
         /// Stamps of waiting requests, so that they keep their position at voters that were not asked yet.
         waiting: Vec<(RequestId, u64)>,
+        /// Whether the candidate has confirmed that the session is continuous at this voter in the epoch of `seen`.
+        confirms: bool,
     },
     /// Requests the voter's vote.
     Request {
@@ -145,6 +147,8 @@ pub enum ToCandidate<K> {
         epoch: Epoch,
         /// The newest beat that the voter has received from the same client incarnation.
         beat: Beat,
+        /// Whether a candidate has confirmed that the session is continuous at this voter.
+        continuous: bool,
         /// The voter's logical clock.
         clock: u64,
         /// Version of the session's list at this voter.

@@ -92,6 +92,8 @@ pub enum Record<K> {
         epoch: Epoch,
         /// Whether nodes run candidates for the session.
         relayed: bool,
+        /// Whether the session is confirmed to be continuous.
+        continuous: bool,
     },
     /// A session has lapsed or ended, with all its requests.
     Ended {
@@ -189,8 +191,14 @@ impl<K: Name> Voter<K> {
         out: &mut VoterEffects<K>,
     ) {
         match message {
-            ToVoter::Beat { session, seen, waiting } => {
-                self.on_beat(from, session, seen, waiting, now, out);
+            ToVoter::Beat { session, seen, waiting, confirms } => {
+                if self.accept(session, from, now, out) {
+                    // Only now: a session that has just lapsed is in another epoch.
+                    if confirms {
+                        self.confirm(session.session, seen, out);
+                    }
+                    self.on_beat(from, session, seen, waiting, now, out);
+                }
             }
             ToVoter::Request { session, lock, claim, stamp, inside, rank, ended } => {
                 // A candidate may act only for itself and for the session that it presents.

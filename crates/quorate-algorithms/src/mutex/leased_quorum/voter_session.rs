@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use quorate_core::{Span, Time};
 
 use super::id::{Beat, Epoch, RequestId};
+use super::voter::Record;
 
 /// Maximum number of released requests per session that a voter remembers.
 const RELEASED_MOST: usize = 64;
@@ -27,6 +28,9 @@ pub struct VoterSession<K> {
     pub(super) epoch: Epoch,
     /// Whether nodes run candidates for the session. If so, all its votes lapse together.
     pub(super) relayed: bool,
+    /// Whether the voter has kept the session since before any lock was granted that its client may rely on. Only a
+    /// candidate can know this. A session that has lapsed and is presented again is not continuous.
+    pub(super) continuous: bool,
     /// The newest beat of each client incarnation. The votes of an incarnation are kept for one ttl after its newest
     /// beat. A process that has died does not keep its locks because another process of the same session lives.
     pub(super) beats: BTreeMap<u64, LastBeat>,
@@ -51,6 +55,7 @@ impl<K> VoterSession<K> {
             ttl,
             epoch,
             relayed: false,
+            continuous: false,
             beats: BTreeMap::new(),
             told: None,
             version: 0,
@@ -64,6 +69,17 @@ impl<K> VoterSession<K> {
     /// Time-to-live of the session.
     pub fn ttl(&self) -> Span {
         self.ttl
+    }
+
+    /// Returns `true` if a candidate has confirmed that the session is continuous.
+    pub fn is_continuous(&self) -> bool {
+        self.continuous
+    }
+
+    /// The record of the session in the vote file.
+    pub(super) fn record(&self, session: u128) -> Record<K> {
+        let Self { ttl, epoch, relayed, continuous, .. } = *self;
+        Record::Session { session, ttl, epoch, relayed, continuous }
     }
 
     /// The time, by the voter's clock, at which the session ends unless a newer beat arrives.

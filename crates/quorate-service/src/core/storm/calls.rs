@@ -295,11 +295,14 @@ impl World {
         }
         let until = local_time + Span::from_millis(valid_ms);
         client.lease_until = client.lease_until.max(until);
-        for want in client.wants.values_mut() {
+        let mut revived = Vec::new();
+        for (lock, want) in &mut client.wants {
             if let Some(holding) = want.holding.as_mut().filter(|holding| !holding.lost) {
-                holding.until = client.lease_until;
+                let before = std::mem::replace(&mut holding.until, client.lease_until);
+                revived.extend((before <= local_time).then_some((*lock, holding.token)));
             }
         }
+        revived.into_iter().for_each(|(lock, token)| self.check_revived(at, lock, token));
     }
 
     /// Requests the locks again that the client waits for without an open call.

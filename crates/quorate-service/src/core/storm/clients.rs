@@ -137,7 +137,7 @@ impl World {
     pub(super) fn start_client(&mut self, at: usize) {
         let kind = match self.rng.below(5) {
             0 | 1 => Kind::Native,
-            2 | 3 => Kind::Http,
+            2 | 3 if !self.setup.trusting => Kind::Http,
             _ => Kind::Etcd,
         };
         let keeps = self.rng.one_in(3);
@@ -211,6 +211,9 @@ impl World {
 
     /// Ends locks that are no longer valid by the client's own clock.
     pub(super) fn drop_expired(&mut self, at: usize) {
+        if self.setup.trusting && self.clients[at].kind == Kind::Etcd {
+            return;
+        }
         let local_time = self.clients[at].clock.local_time(self.now);
         for lock in 0..super::world::LOCKS as u8 {
             let holding = self.clients[at].wants.get(&lock).and_then(|want| want.holding);
@@ -324,6 +327,7 @@ impl World {
         self.check_entry(at, lock, token, leased);
         let stay = match self.rng.below(4) {
             0 => self.rng.below(5 * ttl),
+            _ if self.setup.trusting => self.rng.below(5 * ttl),
             _ => self.rng.below(ttl / 2),
         };
         self.plan(self.now + stay, Event::Stop { at, process, lock, request });

@@ -32,6 +32,11 @@ impl World {
             _ => self.rng.below(SECOND),
         };
         let until = (self.now + length).min(self.calm_from);
+        if self.setup.trusting && self.rng.one_in(2) {
+            // About as long as a lease lives without its client.
+            let until = self.now + SECOND + self.rng.below(4 * SECOND);
+            return self.pause_client(client, until.min(self.calm_from));
+        }
         let kind = if self.setup.gentle { 5 + self.rng.below(4) } else { self.rng.below(13) };
         self.log(|| format!("mishap {kind}: node {node}, client {client}, until {until}"));
         match kind {

@@ -53,19 +53,22 @@ fn assert_busy(total: Counts, worlds: u64) {
 
 #[test]
 fn three_nodes_in_rough_weather() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: false }, (0, 40));
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, (0, 40));
     assert_busy(total, 40);
     assert!(total.forgotten > 0 && total.lost > 0, "{total:?}");
 }
 
 #[test]
 fn five_nodes_in_rough_weather() {
-    assert_busy(storms(Setup { nodes: 5, gentle: false, hasty: false }, (0, 10)), 10);
+    assert_busy(
+        storms(Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, (0, 10)),
+        10,
+    );
 }
 
 #[test]
 fn no_lock_is_lost_in_gentle_weather() {
-    let total = storms(Setup { nodes: 3, gentle: true, hasty: false }, (0, 60));
+    let total = storms(Setup { nodes: 3, gentle: true, hasty: false, trusting: false }, (0, 60));
     assert_busy(total, 60);
     assert_eq!(total.lost, 0);
 }
@@ -74,8 +77,18 @@ fn no_lock_is_lost_in_gentle_weather() {
 /// record of the earlier turn.
 #[test]
 fn clients_that_ask_again_at_once() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: true }, (0, 40));
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: true, trusting: false }, (0, 40));
     assert_busy(total, 40);
+}
+
+/// Clients with a lease that rely on every answer to a keep-alive, however late it is sent. No lease may be revived whose
+/// locks another client has got.
+#[test]
+fn clients_that_trust_every_keep_alive() {
+    let rough = Setup { nodes: 3, gentle: false, hasty: false, trusting: true };
+    let mut total = storms(rough, (0, 40));
+    total.add(storms(Setup { nodes: 5, ..rough }, (0, 10)));
+    assert!(total.revived > 20 && total.lost > 20, "{total:?}");
 }
 
 /// Worlds in which an earlier version failed.
@@ -83,11 +96,14 @@ fn clients_that_ask_again_at_once() {
 fn worlds_that_failed_before() {
     // A relay adopted a greater token before a quorum had recorded it. The token of the next holder was smaller.
     for seed in [20_301, 20_496] {
-        World::new(seed, Setup { nodes: 5, gentle: false, hasty: false }, false).run();
+        World::new(seed, Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, false)
+            .run();
     }
     // A relay counted the validity of a grant from its arrival instead of from its beat. It requested votes as if its
     // client were inside, after other clients had been inside.
-    World::new(21_292, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
+    World::new(21_292, Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, false)
+        .run();
     // A relay that did not know of a release took over the client's next turn, with the token of the earlier turn.
-    World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
+    World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, false)
+        .run();
 }

@@ -22,6 +22,9 @@ pub(super) struct Setup {
     pub(super) gentle: bool,
     /// Clients request a lock again as soon as its release is confirmed.
     pub(super) hasty: bool,
+    /// Clients with a lease do not look at their own clocks: a lock whose validity has expired is valid again once a
+    /// keep-alive is answered with a time-to-live.
+    pub(super) trusting: bool,
 }
 
 /// Counters that show whether a storm has exercised anything.
@@ -40,6 +43,8 @@ pub(super) struct Counts {
     pub(super) forgotten: u64,
     /// Requests that an answer lists although the client has released them.
     pub(super) leaked: u64,
+    /// Locks whose validity had expired, and which a keep-alive has made valid again.
+    pub(super) revived: u64,
 }
 
 impl Counts {
@@ -53,6 +58,7 @@ impl Counts {
         self.restarts += other.restarts;
         self.forgotten += other.forgotten;
         self.leaked += other.leaked;
+        self.revived += other.revived;
     }
 }
 
@@ -257,6 +263,19 @@ impl World {
             );
         }
         self.released.remove(&lock);
+    }
+
+    /// Checks that no other client has entered a lock since this one, whose validity had expired and which a keep-alive
+    /// has made valid again.
+    pub(super) fn check_revived(&mut self, at: usize, lock: u8, token: u64) {
+        self.counts.revived += 1;
+        let process = self.clients[at].process;
+        let last = self.tokens.get(&lock).copied();
+        assert_eq!(
+            last,
+            Some((token, at, process)),
+            "client {at} is told that its lease is alive, and has lost lock {lock}"
+        );
     }
 
     /// Records that the release of a lock with this token was confirmed to the client.

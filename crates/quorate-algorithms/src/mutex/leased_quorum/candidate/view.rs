@@ -18,6 +18,12 @@ pub(super) struct View<K> {
     pub(super) arriving: Option<(u64, u32, Vec<Entry<K>>)>,
     /// The newest beat of the client's incarnation that the voter has echoed in this epoch.
     pub(super) beat: Option<u64>,
+    /// Whether the voter knows that the session is continuous in this epoch.
+    pub(super) continuous: bool,
+    /// Whether this candidate has confirmed that it is.
+    pub(super) confirmed: bool,
+    /// The first beat that began after the candidate had heard of this epoch.
+    pub(super) counts_from: u64,
     pub(super) clock: u64,
     /// Whether the voter is unreachable or does not vote.
     pub(super) avoided: bool,
@@ -31,6 +37,9 @@ impl<K> Default for View<K> {
             listed: BTreeMap::new(),
             arriving: None,
             beat: None,
+            continuous: false,
+            confirmed: false,
+            counts_from: 0,
             clock: 0,
             avoided: false,
         }
@@ -38,6 +47,11 @@ impl<K> Default for View<K> {
 }
 
 impl<K> View<K> {
+    /// Returns `true` if the voter has answered and the session is not known to be continuous there.
+    pub(super) fn is_unconfirmed(&self) -> bool {
+        self.version.is_some() && !self.continuous && !self.confirmed
+    }
+
     /// Epoch and version of the last complete list, from which the voter decides whether to send a new one.
     pub(super) fn seen(&self) -> Option<(Epoch, u64)> {
         Some((self.epoch?, self.version?))

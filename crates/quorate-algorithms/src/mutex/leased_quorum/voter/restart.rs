@@ -56,12 +56,7 @@ impl<K: Name> Voter<K> {
 
     /// The records that a restart needs, as few as possible.
     pub fn records(&self) -> Vec<Record<K>> {
-        let sessions = self.sessions.iter().map(|(id, session)| Record::Session {
-            session: *id,
-            ttl: session.ttl,
-            epoch: session.epoch,
-            relayed: session.relayed,
-        });
+        let sessions = self.sessions.iter().map(|(id, session)| session.record(*id));
         let dead = self.sessions.values().flat_map(|session| &session.dead);
         let dead =
             dead.map(|(request, lock)| Record::Dead { request: *request, lock: lock.clone() });
@@ -83,11 +78,11 @@ impl<K: Name> Voter<K> {
 
     fn read(&mut self, record: Record<K>) {
         match record {
-            Record::Session { session, ttl, epoch, relayed } => {
+            Record::Session { session, ttl, epoch, relayed, continuous } => {
                 self.epochs = self.epochs.max(epoch.number);
                 let known = self.sessions.remove(&session).filter(|known| known.epoch == epoch);
                 let known = known.unwrap_or_else(|| VoterSession::new(ttl, epoch));
-                self.sessions.insert(session, VoterSession { relayed, ..known });
+                self.sessions.insert(session, VoterSession { relayed, continuous, ..known });
             }
             Record::Ended { session } => {
                 self.sessions.remove(&session);
@@ -135,8 +130,11 @@ impl<K: Name> Voter<K> {
                 self.frozen.insert((*frozen, lock.clone()));
             }
         }
-        // A candidate that does not know of a release must not bring the request back.
-        for session in self.sessions.values_mut().filter(|session| !session.released.is_empty()) {
+        // A candidate that does not know of a release must not bring the request back, and a continuous session counts for
+        // votes that other voters have given.
+        let keeps =
+            |session: &&mut VoterSession<K>| session.continuous || !session.released.is_empty();
+        for session in self.sessions.values_mut().filter(keeps) {
             session.beats.entry(0).or_insert(LastBeat { number: 0, at: now });
         }
         // A session without votes has nothing to lose, so it begins again.

@@ -43,14 +43,13 @@ impl<K: Name> Voter<K> {
         if !self.sessions.contains_key(&id) {
             self.epochs += 1;
             let epoch = Epoch { incarnation: self.incarnation, number: self.epochs };
-            let begins = Record::Session { session: id, ttl, epoch, relayed };
-            out.push(VoterEffect::Persist(begins));
-            self.sessions.insert(id, VoterSession { relayed, ..VoterSession::new(ttl, epoch) });
+            let begins = VoterSession { relayed, ..VoterSession::new(ttl, epoch) };
+            out.push(VoterEffect::Persist(begins.record(id)));
+            self.sessions.insert(id, begins);
         }
         let Some(session) = self.sessions.get_mut(&id) else { return false };
         if relayed && !core::mem::replace(&mut session.relayed, true) {
-            let epoch = session.epoch;
-            out.push(VoterEffect::Persist(Record::Session { session: id, ttl, epoch, relayed }));
+            out.push(VoterEffect::Persist(session.record(id)));
         }
         let before = session.lapses_alone(beat.incarnation);
         before.map(|time| self.lapses.remove(&(time, id, beat.incarnation)));
@@ -60,10 +59,25 @@ impl<K: Name> Voter<K> {
         has_room
     }
 
+    /// Records that a session is continuous, if it is still in the epoch that the candidate has confirmed.
+    pub(super) fn confirm(
+        &mut self,
+        id: u128,
+        seen: Option<(Epoch, u64)>,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let is_same = seen.is_some_and(|(epoch, _)| epoch == session.epoch);
+        if is_same && !core::mem::replace(&mut session.continuous, true) {
+            out.push(VoterEffect::Persist(session.record(id)));
+        }
+    }
+
     fn lapse_of(&self, session: u128, incarnation: u64) -> Option<Time> {
         self.sessions.get(&session)?.lapses_of(incarnation)
     }
 
+    /// Answers a beat that has been accepted.
     pub(super) fn on_beat(
         &mut self,
         from: CandidateId,
@@ -73,9 +87,6 @@ impl<K: Name> Voter<K> {
         now: Time,
         out: &mut VoterEffects<K>,
     ) {
-        if !self.accept(presented, from, now, out) {
-            return;
-        }
         let id = presented.session;
         // Requests of a relayed session do not belong to a particular candidate.
         let relayed = presented.relayed;
@@ -94,10 +105,10 @@ impl<K: Name> Voter<K> {
         let room = ANNOUNCED_MOST.saturating_sub(session.announced.len());
         session.announced.extend(announced.into_iter().take(room));
         session.told = Some(clock);
-        let (epoch, version) = (session.epoch, session.version);
+        let (epoch, version, continuous) = (session.epoch, session.version, session.continuous);
         let beat = session.newest(presented.beat.incarnation);
         let mut echo = |part, entries| {
-            let echo = ToCandidate::Echo { epoch, beat, clock, version, part, entries };
+            let echo = ToCandidate::Echo { epoch, beat, continuous, clock, version, part, entries };
             out.push(VoterEffect::Send(from, echo));
         };
         if seen == Some((epoch, version)) {
