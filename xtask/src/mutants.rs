@@ -56,12 +56,15 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
     every_suite: false,
 };
 
+/// The tests of the service are not optimised otherwise. Hundreds of storms take longer than the compiler then.
+const OPTIMISED: &str = "profile.test.package.quorate-service.opt-level=1";
+
 /// Relays in nodes of the lock service.
 const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
-    suites: &[("storm", &["-p", "quorate-service", "--lib", "storm"])],
+    suites: &[("storm", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "storm"])],
     storms: "300",
     every_suite: false,
 };
