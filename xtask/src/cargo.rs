@@ -4,7 +4,7 @@ use std::env;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Environment variables that make test libraries rewrite their expected outputs or pass regardless. Each task sets
 /// what it needs, so inherited values are dropped.
@@ -38,19 +38,33 @@ impl Cargo<'_> {
 
     /// Runs the command with more arguments, which may contain blanks, and returns its exit code.
     pub(crate) fn exit_code_with(&self, root: &Path, more: &[&str]) -> io::Result<u8> {
-        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(&program);
-        for name in NOT_INHERITED {
-            command.env_remove(name);
-        }
-        command
-            .current_dir(root)
-            .args(self.arguments.split(' '))
-            .args(more)
-            .envs(self.environment.iter().copied());
-        let status =
-            command.status().map_err(|error| cannot_start(&program.to_string_lossy(), &error))?;
+        let mut command = self.command(root);
+        let status = command.args(more).status().map_err(|error| cannot_start(&command, &error))?;
         Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+
+    /// Runs the command and returns what it has printed to stdout; `None` if it failed.
+    pub(crate) fn output(&self, root: &Path) -> io::Result<Option<String>> {
+        let mut command = self.command(root);
+        command.stderr(Stdio::inherit());
+        let output = command.output().map_err(|error| cannot_start(&command, &error))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(output.status.success().then_some(text))
+    }
+
+    fn command(&self, root: &Path) -> Command {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        clean_environment(&mut command);
+        command.current_dir(root).args(self.arguments.split(' '));
+        command.envs(self.environment.iter().copied());
+        command
+    }
+}
+
+/// Drops environment variables that must not be inherited.
+pub(crate) fn clean_environment(command: &mut Command) {
+    for name in NOT_INHERITED {
+        command.env_remove(name);
     }
 }
 
@@ -70,7 +84,8 @@ pub(crate) fn target_directory(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
 }
 
-fn cannot_start(program: &str, error: &io::Error) -> io::Error {
+fn cannot_start(command: &Command, error: &io::Error) -> io::Error {
+    let program = command.get_program().to_string_lossy();
     io::Error::new(
         error.kind(),
         format!("cannot start `{program}`: {error}; is Rust installed and on the PATH?"),
@@ -90,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let error = cannot_start("cargo", &io::Error::from(io::ErrorKind::NotFound));
+        let error = cannot_start(&Command::new("cargo"), &io::Error::from(io::ErrorKind::NotFound));
         assert!(error.to_string().starts_with("cannot start `cargo`: "), "{error}");
     }
 }

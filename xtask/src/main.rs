@@ -17,6 +17,7 @@ mod no_std;
 mod own_mutex;
 mod performance;
 mod programs;
+mod test_programs;
 mod tidy;
 mod timings;
 mod torture;

@@ -378,8 +378,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-relayed-session-stays-one",
         file: "voter/restart.rs",
-        from: "self.sessions.insert(session, VoterSession { relayed, ..known });",
-        to: "self.sessions.insert(session, VoterSession { relayed: relayed && known.relayed, ..known });",
+        from: "VoterSession { relayed, continuous, ..known }",
+        to: "VoterSession { relayed: relayed && known.relayed, continuous, ..known }",
     },
     Rule {
         name: "announced-places-of-other-nodes-stay",
@@ -629,31 +629,31 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "only-continuous-voters-keep-a-session-alive",
-        file: "candidate.rs",
+        file: "candidate/continuity.rs",
         from: "self.quorum_echo(|view| view.continuous || view.confirmed)",
         to: "self.quorum_echo(|_| true)",
     },
     Rule {
         name: "a-confirmed-voter-keeps-a-session-alive",
-        file: "candidate.rs",
+        file: "candidate/continuity.rs",
         from: "self.quorum_echo(|view| view.continuous || view.confirmed)",
         to: "self.quorum_echo(|view| view.continuous)",
     },
     Rule {
         name: "a-new-session-is-known-to-be-continuous",
-        file: "candidate.rs",
+        file: "candidate/continuity.rs",
         from: "self.quorum_echo(|view| view.continuous).is_some()",
         to: "self.quorum_echo(|view| view.continuous || view.confirmed).is_some()",
     },
     Rule {
         name: "a-session-is-broken-by-answers-to-the-call",
-        file: "candidate.rs",
+        file: "candidate/continuity.rs",
         from: "broken.is_some_and(|echoed| echoed.number >= beat)",
         to: "broken.is_some_and(|echoed| echoed.number >= beat.min(0))",
     },
     Rule {
         name: "a-voter-counts-from-the-next-beat",
-        file: "candidate.rs",
+        file: "candidate/continuity.rs",
         from: "if view.is_unconfirmed() && view.counts_from <= beat {",
         to: "if view.is_unconfirmed() && view.counts_from.min(0) <= beat {",
     },
