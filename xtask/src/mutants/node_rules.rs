@@ -142,6 +142,18 @@ pub(super) const RULES: &[Rule] = &[
         to: "else { relay.beat() };",
     },
     Rule {
+        name: "a-lock-that-a-lease-has-lost-is-not-granted-again",
+        file: "relay.rs",
+        from: "self.is_lease() && found.is_some() && !inside && !asked",
+        to: "self.is_lease() && found.is_some() && !inside && !asked && self.doomed",
+    },
+    Rule {
+        name: "a-lease-that-has-lost-a-lock-ends",
+        file: "relay.rs",
+        from: "is_some_and(|interest| interest.since + self.ttl <= now)",
+        to: "is_some_and(|interest| interest.since + self.ttl <= now && self.doomed)",
+    },
+    Rule {
         name: "a-lease-is-open-once-others-find-it",
         file: "relay.rs",
         from: "!self.is_lease() || self.candidate.is_continuous()",

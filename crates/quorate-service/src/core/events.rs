@@ -6,12 +6,13 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::{Span, Time};
 use quorate_protocol::{CallResponse, Failure, LeaseInfo, Name, ServerMessage};
 
+use super::queries::QuestionState;
 use super::relay::{Interest, Origin, PendingCall, Relay, Sent, WaitMode, Waiter, last_of_turn};
 use super::sessions::{ECHO_TIMEOUT, WIDEN_DELAY, expiry_margin};
 use super::{Alarm, CallerId, NodeCore};
 use crate::lease::{GRANT, client_ttl};
 use crate::metrics::seconds;
-use crate::peer::{Description, PeerMessage};
+use crate::peer::{Description, PeerMessage, Question};
 
 /// Bit of create revisions that clients receive before the token is known. It makes them greater than all tokens.
 const QUEUED: u64 = 1 << 62;
@@ -35,22 +36,44 @@ impl NodeCore {
         let mut out = Vec::new();
         input(relay, &mut out);
         let candidate = relay.id;
-        let mut reports = Vec::new();
+        let (mut sent, mut reports, mut lost) = (Vec::new(), Vec::new(), Vec::new());
         for effect in out {
             match effect {
-                CandidateEffect::Send(voter, message) => {
-                    self.send_to_voter(candidate, voter, message)
+                CandidateEffect::Send(_, ToVoter::Raise { claim, token, .. })
+                    if relay.has_lost(claim.request, token) =>
+                {
+                    lost.push(claim.request);
                 }
+                CandidateEffect::Send(voter, message) => sent.push((voter, message)),
                 CandidateEffect::Report(report) => reports.push(report),
                 CandidateEffect::Refused(ttl) => {
                     tracing::debug!(ttl = ttl.0, "a voter knows the session with a different ttl");
                 }
             }
         }
+        for (voter, message) in sent {
+            self.send_to_voter(candidate, voter, message);
+        }
+        let Some(relay) = self.relays.get(&session) else { return };
+        if let Some(request) = lost.into_iter().find(|request| relay.is_given_up(*request, now)) {
+            return self.end_lease(request, now);
+        }
         for report in reports {
             self.on_report(session, report, now);
         }
         self.answer_ready(session, now);
+    }
+
+    /// Ends a lease that has lost a lock. The request is ended by force, so that every node knows it.
+    fn end_lease(&mut self, request: RequestId, now: Time) {
+        let Some(relay) = self.relays.get_mut(&request.session) else { return };
+        let Some(interest) = relay.take(request) else { return };
+        relay.candidate.forget(request);
+        relay.doomed = true;
+        tracing::info!(lock = %interest.name, "a lease has lost its lock, and ends");
+        self.fail_calls(request.session, &Failure::NoSession);
+        let question = Question::Force(interest.name, request, "its lease has lost it".to_owned());
+        self.ask_voters((CallerId::Node, 0), question, QuestionState::Forced(false), now);
     }
 
     fn on_report(&mut self, session: u128, report: Report, now: Time) {
@@ -534,12 +557,18 @@ impl NodeCore {
         }
         for (request, attempt) in lapsed {
             self.metrics.count_loss("no-quorum");
-            if let Some(relay) = self.relays.get_mut(&session)
-                && let Some(interest) = relay.interests.get_mut(&request)
-            {
-                interest.token = None;
+            let Some(relay) = self.relays.get_mut(&session) else { return };
+            let lease = relay.is_lease();
+            let Some(interest) = relay.interests.get_mut(&request) else { continue };
+            interest.token = None;
+            if lease && !interest.has_calls() {
+                // The client of a lease could not learn that the lock was granted anew. If voters still have the record,
+                // the next keep-alive continues the request.
+                relay.take(request);
+                relay.candidate.forget(request);
+            } else {
+                self.raise(session, request, attempt, now);
             }
-            self.raise(session, request, attempt, now);
         }
         self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
     }

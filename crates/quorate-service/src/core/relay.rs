@@ -289,6 +289,22 @@ impl Relay {
         good.fold(beat, u64::min)
     }
 
+    /// Returns whether a lease has lost a lock: it would be granted again, with another token than the client may have
+    /// learned, and no call waits for it. Another client may have held the lock meanwhile, and the answers to keep-alives
+    /// do not say so.
+    pub(super) fn has_lost(&self, request: RequestId, token: u64) -> bool {
+        let asked = self.interests.get(&request).is_none_or(Interest::has_calls);
+        let found = self.candidate.found_token(request).filter(|found| *found != token);
+        let inside = self.candidate.inside(request).is_some();
+        self.is_lease() && found.is_some() && !inside && !asked
+    }
+
+    /// Returns whether a lock that a lease has lost is given up. A call for the lock may be on its way here, because another
+    /// node has stopped while it was granting the lock.
+    pub(super) fn is_given_up(&self, request: RequestId, now: Time) -> bool {
+        self.interests.get(&request).is_some_and(|interest| interest.since + self.ttl <= now)
+    }
+
     /// Takes all calls that wait for an answer.
     pub(super) fn take_calls(&mut self) -> Vec<CallId> {
         let waiters = self.interests.values_mut().flat_map(|it| std::mem::take(&mut it.waiting));
