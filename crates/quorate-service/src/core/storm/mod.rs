@@ -106,4 +106,7 @@ fn worlds_that_failed_before() {
     // A relay that did not know of a release took over the client's next turn, with the token of the earlier turn.
     World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, false)
         .run();
+    // A lease lost its lock because voters had forgotten it, and took it back after another client. Its client was told that
+    // the lease was alive.
+    World::new(113, Setup { nodes: 3, gentle: false, hasty: false, trusting: true }, false).run();
 }
