@@ -327,7 +327,7 @@ impl World {
         self.check_entry(at, lock, token, leased);
         let stay = match self.rng.below(4) {
             0 => self.rng.below(5 * ttl),
-            _ if self.setup.trusting => self.rng.below(5 * ttl),
+            _ if self.setup.trusting && self.is_stormy() => self.rng.below(5 * ttl),
             _ => self.rng.below(ttl / 2),
         };
         self.plan(self.now + stay, Event::Stop { at, process, lock, request });
