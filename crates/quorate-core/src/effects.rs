@@ -1,6 +1,9 @@
 //! The effects that a process requests from its driver, in order.
 
+use alloc::boxed::Box;
 use alloc::vec::{self, Vec};
+use core::any::Any;
+use core::fmt;
 
 use crate::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
@@ -93,12 +96,37 @@ impl Recipients {
 pub struct Effects<P: Process> {
     now: Time,
     effects: Vec<Effect<P>>,
+    spare: Spare,
 }
 
 impl<P: Process> Effects<P> {
     /// An empty buffer for an input that arrives at this time of the process's own clock.
     pub fn new(now: Time) -> Self {
-        Self { now, effects: Vec::new() }
+        Self { now, effects: Vec::new(), spare: Spare(None) }
+    }
+
+    /// An empty buffer for a process inside of this one. It takes the spare buffer along; see [`Self::end_nested`].
+    pub(crate) fn begin_nested<Q: Process>(&mut self) -> Effects<Q> {
+        Effects { now: self.now, effects: Vec::new(), spare: Spare(self.spare.0.take()) }
+    }
+
+    /// Takes the spare buffer back.
+    pub(crate) fn end_nested<Q: Process>(&mut self, nested: &mut Effects<Q>) {
+        self.spare.0 = nested.spare.0.take();
+    }
+
+    /// An empty buffer for the process inside of a type-erased one: the one of the last input, if there was one.
+    pub(crate) fn take_spare<Q: Process + 'static>(&mut self) -> Box<Effects<Q>> {
+        let spare: Option<Box<dyn Any>> = self.spare.0.take().map(|spare| spare as _);
+        let mut buffer: Box<Effects<Q>> =
+            spare.and_then(|spare| spare.downcast().ok()).unwrap_or_default();
+        buffer.now = self.now;
+        buffer
+    }
+
+    /// Keeps an empty buffer for the next input.
+    pub(crate) fn keep_spare<Q: Process + 'static>(&mut self, buffer: Box<Effects<Q>>) {
+        self.spare.0 = Some(buffer);
     }
 
     /// The present time of the process's own clock. It may be wrong, like the clock of any machine.
@@ -174,9 +202,42 @@ impl<P: Process> Effects<P> {
         self.effects.drain(..)
     }
 
+    /// Passes each effect on, in order, and keeps the allocated memory. This is compiled for every type-erased process, and
+    /// is less code than `drain`.
+    pub(crate) fn for_each(&mut self, mut pass_on: impl FnMut(Effect<P>)) {
+        for effect in &mut self.effects {
+            pass_on(core::mem::replace(effect, Effect::AwaitRound));
+        }
+        self.effects.clear();
+    }
+
     /// Sets the time of the process's own clock for the next input.
     pub const fn set_now(&mut self, now: Time) {
         self.now = now;
+    }
+}
+
+/// The buffer of a type-erased process between two inputs, so that it is not allocated for each input. It is always empty
+/// and therefore neither compared nor copied.
+struct Spare(Option<Box<dyn Any + Send + Sync>>);
+
+impl Clone for Spare {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+impl PartialEq for Spare {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Spare {}
+
+impl fmt::Debug for Spare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spare")
     }
 }
 

@@ -3,6 +3,10 @@
 //! A driver is compiled for each type of process that it drives, which takes long if there are many types. Type erasure
 //! turns all processes with the same commands and outputs into one type, so that a driver is compiled once for them. In
 //! return every message and timer is a heap pointer.
+//!
+//! A type-erased process can also be the upper layer of a [`Stack`](crate::Stack). The kinds of message of a stack are
+//! those of the upper layer and then those of the lower one, so the lower layer has to know how many are above it:
+//! [`BelowErased`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,8 +21,9 @@ pub struct Erased<C: Data, O: Data, E: Reason>(Box<dyn DynProcess<C, O, E>>);
 
 /// A type-erased message. It knows its kind, but its type does not know [`Message::KINDS`]. Code that counts messages
 /// by kind needs the kinds from elsewhere.
-#[derive(Clone)]
-pub struct ErasedMessage(Arc<dyn DynMessage>);
+///
+/// A message usually has one receiver, so it is not shared: counting references would take longer than a rare copy.
+pub struct ErasedMessage(Box<dyn DynMessage>);
 
 /// A type-erased timer of a process.
 #[derive(Clone)]
@@ -34,7 +39,7 @@ impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
 impl ErasedMessage {
     /// Erases the type of a message.
     pub fn new(message: impl Message + 'static) -> Self {
-        Self(Arc::new(message))
+        Self(Box::new(message))
     }
 
     /// Returns the message if it is of type `M`.
@@ -71,13 +76,23 @@ impl<T: Data> DynData for T {
 }
 
 trait DynMessage: DynData {
+    fn clone_message(&self) -> ErasedMessage;
     fn kind(&self) -> usize;
     fn bytes(&self) -> Option<u64>;
     fn stamp(&self) -> Option<u64>;
     fn forged(&self, choice: u64) -> ErasedMessage;
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64));
+    fn renamed(&self, name: Renaming<'_>) -> Option<ErasedMessage>;
 }
 
+/// The new name of each process.
+type Renaming<'a> = &'a dyn Fn(ProcessId) -> ProcessId;
+
 impl<M: Message + 'static> DynMessage for M {
+    fn clone_message(&self) -> ErasedMessage {
+        ErasedMessage::new(self.clone())
+    }
+
     fn kind(&self) -> usize {
         Message::kind(self)
     }
@@ -92,6 +107,14 @@ impl<M: Message + 'static> DynMessage for M {
 
     fn forged(&self, choice: u64) -> ErasedMessage {
         ErasedMessage::new(Message::forged(self, choice))
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        Message::visit_shift_invariant(self, visit);
+    }
+
+    fn renamed(&self, name: Renaming<'_>) -> Option<ErasedMessage> {
+        Message::renamed(self, name).map(ErasedMessage::new)
     }
 }
 
@@ -113,6 +136,8 @@ trait DynProcess<C: Data, O: Data, E: Reason>: DynData {
     fn handle(&mut self, input: Input<C>, out: Out<'_, C, O, E>) -> Result<(), E>;
     fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage;
     fn waits_for(&self) -> ProcessSet;
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64));
+    fn renamed(&self, name: Renaming<'_>) -> Option<Box<dyn DynProcess<C, O, E>>>;
 }
 
 impl<P, C, O, E> DynProcess<C, O, E> for P
@@ -127,16 +152,14 @@ where
     }
 
     fn handle(&mut self, input: Input<C>, out: Out<'_, C, O, E>) -> Result<(), E> {
-        let mut effects: Effects<P> = Effects::new(out.now());
+        let mut effects = out.take_spare::<P>();
         match input {
             Input::Start => self.on_start(&mut effects),
             Input::Command(command) => self.on_command(command, &mut effects)?,
             Input::Message(from, message) => {
-                let any: Arc<dyn Any + Send + Sync> = message.0;
+                let any: Box<dyn Any> = message.0;
                 match any.downcast::<P::Message>() {
-                    Ok(message) => {
-                        self.on_message(from, Arc::unwrap_or_clone(message), &mut effects)
-                    }
+                    Ok(message) => self.on_message(from, *message, &mut effects),
                     Err(_) => effects.ignored("a message of another algorithm"),
                 }
             }
@@ -150,12 +173,11 @@ where
             Input::RoundEnd(round) => self.on_round_end(round, &mut effects),
             Input::Recovery => self.on_recovery(&mut effects),
         }
-        for effect in effects {
-            let erased = effect
-                .embed(ErasedMessage::new, |timer| ErasedTimer(Arc::new(timer)))
-                .unwrap_or_else(Effect::Output);
-            out.push(erased);
-        }
+        effects.for_each(|effect| {
+            let erased = effect.embed(ErasedMessage::new, |timer| ErasedTimer(Arc::new(timer)));
+            out.push(erased.unwrap_or_else(Effect::Output));
+        });
+        out.keep_spare(effects);
         Ok(())
     }
 
@@ -168,6 +190,14 @@ where
 
     fn waits_for(&self) -> ProcessSet {
         Process::waits_for(self)
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        Process::visit_shift_invariant(self, visit);
+    }
+
+    fn renamed(&self, name: Renaming<'_>) -> Option<Box<dyn DynProcess<C, O, E>>> {
+        Some(Box::new(Process::renamed(self, name)?))
     }
 }
 
@@ -222,6 +252,14 @@ impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
     fn waits_for(&self) -> ProcessSet {
         self.0.waits_for()
     }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.0.visit_shift_invariant(visit);
+    }
+
+    fn renamed(&self, name: Renaming<'_>) -> Option<Self> {
+        self.0.renamed(name).map(Self)
+    }
 }
 
 impl Message for ErasedMessage {
@@ -242,6 +280,20 @@ impl Message for ErasedMessage {
 
     fn forged(&self, choice: u64) -> Self {
         self.0.forged(choice)
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.0.visit_shift_invariant(visit);
+    }
+
+    fn renamed(&self, name: Renaming<'_>) -> Option<Self> {
+        self.0.renamed(name)
+    }
+}
+
+impl Clone for ErasedMessage {
+    fn clone(&self) -> Self {
+        self.0.clone_message()
     }
 }
 

@@ -23,6 +23,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
+mod below_erased;
 pub mod clock_sync;
 pub mod definition;
 pub mod detector;
@@ -48,10 +49,11 @@ mod vector_clock;
 mod wire;
 mod words;
 
+pub use below_erased::{BelowErased, BelowErasedMessage};
 pub use detector::{Belief, DelayBounds};
 pub use effects::{Effect, Effects, Recipients};
 pub use either::Either;
-pub use erased::{Erased, ErasedMessage, ErasedTimer};
+pub use erased::{Data, Erased, ErasedMessage, ErasedTimer, Reason};
 pub use lamport::{LamportClock, Stamp};
 pub use message::{Kind, Layer, Message, NoMessage, UNCONDITIONAL_LIE};
 pub use process::Process;

@@ -84,8 +84,9 @@ impl<U: UpperLayer<L>, L: Process> Stack<U, L> {
         out: &mut Effects<Self>,
         step: impl FnOnce(&mut U, &mut Effects<U>) -> R,
     ) -> R {
-        let mut effects = Effects::new(out.now());
+        let mut effects = out.begin_nested();
         let result = step(&mut self.upper, &mut effects);
+        out.end_nested(&mut effects);
         self.apply_upper_effects(effects, out);
         result
     }
