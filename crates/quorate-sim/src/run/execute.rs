@@ -209,7 +209,7 @@ fn summarise<M: Monitors>(
     watch: Watch<'_, M>,
     waits_for: &dyn Fn(ProcessId) -> ProcessSet,
 ) -> Result<Outcome, RunError> {
-    let FinishedRun { scenario, info, conditions, ending, now, events, deliveries } = finished;
+    let FinishedRun { scenario, info, conditions, ending, now, .. } = finished;
     let Watch { accounting, fault_log, mut monitors, history, clock_condition, mut tracer, .. } =
         watch;
     let processes = scenario.processes;
@@ -222,7 +222,27 @@ fn summarise<M: Monitors>(
         }
     }
     let properties: Vec<PropertyReport> = judged.into_iter().map(|(report, _)| report).collect();
-    let assumptions = assumptions(scenario, &info.profile, &fault_log, &accounting);
+    let (mut report, assumptions_met, undisturbed) =
+        common_report(&finished, properties, &accounting, &fault_log, &history);
+    let count_self = conditions.count_self;
+    monitors.report(
+        &ReportContext { scenario, info, undisturbed, assumptions_met, count_self },
+        &mut report,
+    );
+    Ok(Outcome { report, history })
+}
+
+/// The part of the report that is the same for all families, whether the assumptions were met, and whether the run was
+/// complete and undisturbed. Compiled once.
+fn common_report(
+    finished: &FinishedRun<'_>,
+    properties: Vec<PropertyReport>,
+    accounting: &Accounting,
+    fault_log: &FaultLog,
+    history: &History,
+) -> (Report, bool, bool) {
+    let FinishedRun { scenario, info, conditions, ending, now, events, deliveries } = *finished;
+    let assumptions = assumptions(scenario, &info.profile, fault_log, accounting);
     let assumptions_met = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
         Verdict::Violated
@@ -237,7 +257,7 @@ fn summarise<M: Monitors>(
     let complete = matches!(ending, Ending::Quiescent | Ending::Content);
     let undisturbed =
         complete && fault_log.fault_events.is_empty() && accounting.losses().is_empty();
-    let mut report = Report {
+    let report = Report {
         algorithm: scenario.algorithm.clone(),
         family: info.profile.layer.family(),
         processes: scenario.processes,
@@ -267,15 +287,10 @@ fn summarise<M: Monitors>(
         events,
         deliveries,
         ending: ending_name(ending),
-        faults: fault_reports(&fault_log),
+        faults: fault_reports(fault_log),
         me3_merges: None,
     };
-    let count_self = conditions.count_self;
-    monitors.report(
-        &ReportContext { scenario, info, undisturbed, assumptions_met, count_self },
-        &mut report,
-    );
-    Ok(Outcome { report, history })
+    (report, assumptions_met, undisturbed)
 }
 
 fn assumptions(

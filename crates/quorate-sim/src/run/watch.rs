@@ -283,8 +283,9 @@ where
         message: &P::Message,
         departure: Departure,
     ) -> u32 {
-        self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
-        self.monitors.sent(at, message.kind(), departure);
+        let kind = message.kind();
+        self.accounting.sent(at.process, to, kind, message.bytes(), departure);
+        self.monitors.sent(at, kind, departure);
         if !self.carries_metadata {
             return 0;
         }
