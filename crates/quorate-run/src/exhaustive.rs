@@ -7,18 +7,20 @@ use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
     Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
-use quorate_core::agreement::Agreement;
-use quorate_core::election::{Candidates, Election};
-use quorate_core::multicast::Multicast;
-use quorate_core::mutex::Mutex;
-use quorate_core::{Assumption, Layer, ProcessId, ProcessSet, Profile, Property, Span};
+use quorate_core::agreement::{self, Agreement};
+use quorate_core::election::{self, Candidates, Election};
+use quorate_core::multicast::{self, Multicast};
+use quorate_core::mutex::{self, Mutex};
+use quorate_core::{
+    Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
+};
 use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
 use crate::by_name::{entry, run};
+use crate::erasure::ErasedAlgorithm;
 use crate::error::CannotRun;
-use crate::facts::Facts;
 use crate::setup::setup;
 
 /// Configuration of an exploration: the world of a scenario, without its times and faults.
@@ -142,8 +144,16 @@ pub(crate) fn mutex<A: Algorithm + Mutex + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Explored {
+    explore_mutex(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_mutex(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<mutex::Command, mutex::Output, mutex::Misuse>,
+) -> Explored {
     let users = MutexUsers { requests: config.requests() };
-    explore_algorithm::<A, _>(config, on_progress, users, "no process ever enters")
+    explore_algorithm(config, on_progress, algorithm, users, "no process ever enters")
 }
 
 /// Explores an election among all processes.
@@ -151,13 +161,21 @@ pub(crate) fn election<A: Algorithm + Election + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Explored {
+    explore_election(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_election(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<election::Command, election::Output, election::Misuse>,
+) -> Explored {
     let scenario = &config.scenario;
     let candidates = Candidates::new(scenario.processes, &scenario.ids);
     let users = ElectionUsers {
         requests: config.requests(),
         candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
     };
-    explore_algorithm::<A, _>(config, on_progress, users, "no process is ever elected")
+    explore_algorithm(config, on_progress, algorithm, users, "no process is ever elected")
 }
 
 /// Explores an agreement on the proposals of a scenario.
@@ -165,16 +183,24 @@ pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Explored {
-    let scenario = &config.scenario;
+    explore_agreement(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_agreement(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<agreement::Command, agreement::Output, agreement::Misuse>,
+) -> Explored {
+    let (scenario, facts) = (&config.scenario, &algorithm.facts);
     if config.requests != 1 {
-        return Err(refused(&A::PROFILE, "requests", "an agreement is made once"));
+        return Err(refused(&facts.profile, "requests", "an agreement is made once"));
     }
     let mut values = vec![None; scenario.processes];
-    for (process, _, value) in proposals(scenario, A::AGREEMENT_KIND) {
+    for (process, _, value) in proposals(scenario, facts.agreement_kind) {
         values[process.index()] = Some(value);
     }
-    let users = AgreementUsers { agreement_kind: A::AGREEMENT_KIND, values };
-    explore_algorithm::<A, _>(config, on_progress, users, "no process ever decides")
+    let users = AgreementUsers { agreement_kind: facts.agreement_kind, values };
+    explore_algorithm(config, on_progress, algorithm, users, "no process ever decides")
 }
 
 /// Explores a multicast within a group.
@@ -182,15 +208,23 @@ pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Explored {
+    explore_multicast(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_multicast(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<multicast::Command, multicast::Output, multicast::Misuse>,
+) -> Explored {
     let users = MulticastUsers {
         requests: config.requests(),
         to: config.scenario.group(),
         promised: Property::ALL
             .into_iter()
-            .filter(|property| config.judges(&A::PROFILE, *property))
+            .filter(|property| config.judges(&algorithm.facts.profile, *property))
             .collect(),
     };
-    explore_algorithm::<A, _>(config, on_progress, users, "nothing is ever delivered")
+    explore_algorithm(config, on_progress, algorithm, users, "nothing is ever delivered")
 }
 
 /// Refuses an algorithm about which a world without time tells nothing.
@@ -232,25 +266,22 @@ impl CheckConfig {
 }
 
 /// Explores the world of an algorithm with these users. If no user ever reaches its goal, nothing is shown;
-/// `vacuous` is the message for that case. This is compiled for every algorithm. Code that does not depend
-/// on the algorithm is below.
-fn explore_algorithm<A, U>(
+/// `vacuous` is the message for that case. This is compiled for every family. Code that does not depend
+/// on the family is below. An input to a process is computed only once, so its type is hardly worth knowing.
+fn explore_algorithm<C: Data, O: Data, E: Reason>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
-    users: U,
+    algorithm: &ErasedAlgorithm<C, O, E>,
+    users: impl Users<Command = C, Output = O>,
     vacuous: &str,
-) -> Explored
-where
-    A: Algorithm + 'static,
-    U: Users<Command = A::Command, Output = A::Output>,
-{
-    let mut setup = setup(&config.scenario, &Facts::of::<A>())?;
+) -> Explored {
+    let mut setup = setup(&config.scenario, &algorithm.facts)?;
     setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
     setup.renewals = config.renewals;
-    let profile = A::profile(&setup);
-    let world = World::new(setup.n, |id| A::build(&setup, id), users);
+    let build = algorithm.alone.build;
+    let world = World::new(setup.n, |id| build(&setup, id), users);
     let algorithm = ExploredAlgorithm {
-        profile,
+        profile: (algorithm.profile)(&setup),
         tolerates: setup.tolerates,
         bound: setup.delay_bounds.bound,
         vacuous,

@@ -18,6 +18,7 @@
 
 mod by_name;
 mod catalogue;
+mod erasure;
 mod error;
 pub mod exhaustive;
 mod facts;

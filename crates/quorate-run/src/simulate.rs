@@ -1,29 +1,33 @@
-//! Simulation of an algorithm, one function for each family. All of this is compiled for every algorithm.
+//! Simulation of an algorithm. Algorithms are driven without their types, so that a world is compiled once for each family
+//! and not for each algorithm. With the feature `fast` it is compiled for each algorithm as well.
 
-use quorate_algorithms::detector::{
-    AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
-};
-use quorate_algorithms::{Algorithm, Piggybacking, Sendable, Setup};
-use quorate_core::agreement::Agreement;
-use quorate_core::clock_sync::ClockSync;
+use std::marker::PhantomData;
+
+use quorate_algorithms::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
+use quorate_algorithms::{Algorithm, Piggybacking, Setup};
+use quorate_core::agreement::{self, Agreement};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
-use quorate_core::election::Election;
-use quorate_core::multicast::Multicast;
-use quorate_core::mutex::Mutex;
-use quorate_core::{Either, Erased, ErasedMessage, Message, Process, ProcessId, Profile, Stack};
+use quorate_core::election::{self, Election};
+use quorate_core::multicast::{self, Multicast};
+use quorate_core::mutex::{self, Mutex};
+use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    AlgorithmInfo, ClockRoles, Conditions, Driver, MemoryFootprint, Outcome, ProcessFactory,
-    Scenario, Wire, run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
+    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
 };
 
+#[cfg(feature = "fast")]
+use crate::erasure::typed_wire;
+use crate::erasure::{DetectorBuilder, ErasedAlgorithm, ErasedProcess};
 use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::{setup, with_defaults};
 
 /// Constructor of the failure detector that every process runs itself, if it runs one.
-fn detector_builder(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> AnyDetector> {
+fn detector_builder(choice: DetectorChoice) -> Option<DetectorBuilder> {
     match choice {
         DetectorChoice::Oracle | DetectorChoice::None => None,
         DetectorChoice::Heartbeat => {
@@ -53,66 +57,216 @@ pub(crate) struct Simulation<'a, 't, 's, 'd> {
 /// Result of a simulation.
 type Simulated = Result<Outcome, CannotRun>;
 
-/// Factory of processes made by `make`, whose messages can be sent over a wire.
-fn factory<'d, P: Process<Message: Sendable> + 'static>(
-    make: impl Fn(ProcessId) -> P + 'static,
-    driver: Option<&'d mut dyn Driver>,
-) -> ProcessFactory<'d, P> {
-    let wire = Wire { encode: to_bytes, decode: |bytes| postcard::from_bytes(bytes).ok() };
-    ProcessFactory::simulated(make).driven(wire, driver)
+/// A family of algorithms: what its processes have in common, and how they are run.
+trait Family {
+    type Command: Data;
+    type Output: Data;
+    type Misuse: Reason;
+
+    fn run<P>(run: Run<'_, '_, '_>, factory: ProcessFactory<'_, P>) -> Result<Outcome, RunError>
+    where
+        P: Process<Command = Self::Command, Output = Self::Output, Misuse = Self::Misuse> + 'static;
 }
 
-/// The same with type-erased processes. All processes of a family are driven by the same code, and the encoding
-/// of messages does not change.
-fn erased_factory<'d, P: Process<Message: Sendable> + 'static>(
-    make: impl Fn(ProcessId) -> P + 'static,
-    driver: Option<&'d mut dyn Driver>,
-) -> ProcessFactory<'d, ErasedProcess<P>> {
-    let wire = Wire {
-        encode: |message: &ErasedMessage| {
-            message.downcast_ref::<P::Message>().map_or_else(Vec::new, to_bytes)
+/// Any algorithm of a family.
+type AlgorithmOf<F> =
+    ErasedAlgorithm<<F as Family>::Command, <F as Family>::Output, <F as Family>::Misuse>;
+
+/// A run that is about to start, apart from its processes.
+struct Run<'a, 't, 's> {
+    scenario: &'a Scenario,
+    info: AlgorithmInfo,
+    facts: &'a Facts,
+    bytes_per_other: u64,
+    /// Duration of a round, for failure detectors.
+    round: Span,
+    conditions: Conditions,
+    trace: Option<&'t mut (dyn TraceSink + 's)>,
+}
+
+struct MutexFamily;
+
+impl Family for MutexFamily {
+    type Command = mutex::Command;
+    type Output = mutex::Output;
+    type Misuse = mutex::Misuse;
+
+    fn run<P: Mutex + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_mutex(run.scenario, &run.info, run.conditions, factory, run.trace)
+    }
+}
+
+struct ElectionFamily;
+
+impl Family for ElectionFamily {
+    type Command = election::Command;
+    type Output = election::Output;
+    type Misuse = election::Misuse;
+
+    fn run<P: Election + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let Run { scenario, info, bytes_per_other, conditions, trace, .. } = run;
+        run_election(scenario, &info, bytes_per_other, conditions, factory, trace)
+    }
+}
+
+struct AgreementFamily;
+
+impl Family for AgreementFamily {
+    type Command = agreement::Command;
+    type Output = agreement::Output;
+    type Misuse = agreement::Misuse;
+
+    fn run<P: Agreement + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let kind = run.facts.agreement_kind;
+        run_agreement(run.scenario, &run.info, kind, run.conditions, factory, run.trace)
+    }
+}
+
+struct MulticastFamily;
+
+impl Family for MulticastFamily {
+    type Command = multicast::Command;
+    type Output = multicast::Output;
+    type Misuse = multicast::Misuse;
+
+    fn run<P: Multicast + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_multicast(run.scenario, &run.info, run.conditions, factory, run.trace)
+    }
+}
+
+struct ClockFamily;
+
+impl Family for ClockFamily {
+    type Command = clock_sync::Command;
+    type Output = clock_sync::Output;
+    type Misuse = clock_sync::Misuse;
+
+    fn run<P: ClockSync + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let roles = if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
+        run_clock(run.scenario, &run.info, roles, run.conditions, factory, run.trace)
+    }
+}
+
+/// Failure detectors. Their commands and errors are for layers above them.
+struct DetectorFamily<C, E>(PhantomData<(C, E)>);
+
+impl<C: Data, E: Reason> Family for DetectorFamily<C, E> {
+    type Command = C;
+    type Output = Belief;
+    type Misuse = E;
+
+    fn run<P>(run: Run<'_, '_, '_>, factory: ProcessFactory<'_, P>) -> Result<Outcome, RunError>
+    where
+        P: Process<Command = C, Output = Belief, Misuse = E> + 'static,
+    {
+        run_detector(run.scenario, &run.info, run.round, run.conditions, factory, run.trace)
+    }
+}
+
+/// Builds a run of an algorithm whose messages are of these kinds, and starts it.
+fn start<F: Family>(
+    simulation: Simulation<'_, '_, '_, '_>,
+    algorithm: &AlgorithmOf<F>,
+    kinds: &'static [Kind],
+    run_with: impl FnOnce(Run<'_, '_, '_>, Setup, Option<&mut dyn Driver>) -> Result<Outcome, RunError>,
+) -> Simulated {
+    let Simulation { scenario, conditions, trace, driver } = simulation;
+    let facts = &algorithm.facts;
+    let setup = setup(scenario, facts)?;
+    let run = Run {
+        scenario: &with_defaults(scenario, facts),
+        info: AlgorithmInfo {
+            profile: (algorithm.profile)(&setup),
+            cost: (facts.cost)(&setup),
+            kinds,
         },
-        decode: |bytes| postcard::from_bytes::<P::Message>(bytes).ok().map(ErasedMessage::new),
+        facts,
+        bytes_per_other: algorithm.bytes_per_other,
+        round: algorithm.round.map_or(Span::ZERO, |round| round(&setup)),
+        conditions,
+        trace,
     };
-    ProcessFactory::simulated(move |id| Erased::new(make(id)))
-        .with_footprint(MemoryFootprint::of::<P>())
-        .driven(wire, driver)
+    Ok(run_with(run, setup, driver)?)
 }
 
-type ErasedProcess<P> =
-    Erased<<P as Process>::Command, <P as Process>::Output, <P as Process>::Misuse>;
-
-/// An algorithm above its own failure detector, of any kind.
-type OverDetector<A> = Stack<A, AnyDetector>;
-
-fn to_bytes<M: Sendable>(message: &M) -> Vec<u8> {
-    postcard::to_stdvec(message).expect("messages are plain data")
+/// Simulates an algorithm, over its own failure detectors if the scenario says so. This is compiled for every algorithm.
+fn simulate<F: Family, A>(simulation: Simulation<'_, '_, '_, '_>) -> Simulated
+where
+    A: Algorithm<Command = F::Command, Output = F::Output, Misuse = F::Misuse> + 'static,
+{
+    let algorithm = const { &ErasedAlgorithm::of::<A>() };
+    match detector_builder(simulation.scenario.detector) {
+        None => simulate_alone::<F, A>(simulation, algorithm),
+        Some(below) => simulate_over::<F>(simulation, algorithm, below),
+    }
 }
 
-/// Description of an algorithm, with or without a detector below it.
-fn algorithm_info<A: Algorithm, P: Process>(profile: Profile, setup: &Setup) -> AlgorithmInfo {
-    AlgorithmInfo { profile, cost: A::cost(setup), kinds: P::Message::KINDS }
+/// Simulates an algorithm in a world that is compiled for it.
+#[cfg(feature = "fast")]
+fn simulate_alone<F: Family, A>(
+    simulation: Simulation<'_, '_, '_, '_>,
+    algorithm: &AlgorithmOf<F>,
+) -> Simulated
+where
+    A: Algorithm<Command = F::Command, Output = F::Output, Misuse = F::Misuse> + 'static,
+{
+    start::<F>(simulation, algorithm, algorithm.alone.kinds, |run, setup, driver| {
+        let make = move |id| A::build(&setup, id);
+        F::run(run, ProcessFactory::<A>::simulated(make).driven(typed_wire(), driver))
+    })
+}
+
+/// Simulates an algorithm in the world of its family.
+#[cfg(not(feature = "fast"))]
+fn simulate_alone<F: Family, A>(
+    simulation: Simulation<'_, '_, '_, '_>,
+    algorithm: &AlgorithmOf<F>,
+) -> Simulated {
+    simulate_erased::<F>(simulation, algorithm, &algorithm.alone)
+}
+
+/// Simulates processes of an algorithm in the world of its family.
+fn simulate_erased<F: Family>(
+    simulation: Simulation<'_, '_, '_, '_>,
+    algorithm: &AlgorithmOf<F>,
+    process: &ErasedProcess<F::Command, F::Output, F::Misuse>,
+) -> Simulated {
+    start::<F>(simulation, algorithm, process.kinds, |run, setup, driver| {
+        F::run(run, process.factory(setup, driver))
+    })
+}
+
+/// Simulates an algorithm over these failure detectors, in the world of its family.
+fn simulate_over<F: Family>(
+    simulation: Simulation<'_, '_, '_, '_>,
+    algorithm: &AlgorithmOf<F>,
+    below: DetectorBuilder,
+) -> Simulated {
+    start::<F>(simulation, algorithm, algorithm.kinds_over_detector(), |run, setup, driver| {
+        F::run(run, algorithm.factory_over(below, setup, driver))
+    })
 }
 
 /// Simulates a mutual exclusion algorithm.
 pub(crate) fn mutex<A: Algorithm + Mutex + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let profile = A::profile(&setup);
-    Ok(match detector_builder(scenario.detector) {
-        None => {
-            let info = algorithm_info::<A, A>(profile, &setup);
-            let factory = factory(move |id| A::build(&setup, id), driver);
-            run_mutex(scenario, &info, conditions, factory, trace)
-        }
-        Some(below) => {
-            let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
-            let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-            run_mutex(scenario, &info, conditions, erased_factory(make, driver), trace)
-        }
-    }?)
+    simulate::<MutexFamily, A>(simulation)
 }
 
 /// Simulates a mutual exclusion algorithm whose data can ride on the answers of a VCube diagnosis.
@@ -122,121 +276,46 @@ pub(crate) fn piggybacking_mutex<A: Piggybacking + Mutex + 'static>(
     if simulation.scenario.detector != DetectorChoice::Vcube {
         return mutex::<A>(simulation);
     }
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let info = algorithm_info::<A, A::WithDiagnosis>(A::profile(&setup), &setup);
-    let factory = erased_factory(move |id| A::build_piggybacking(&setup, id), driver);
-    Ok(run_mutex(scenario, &info, conditions, factory, trace)?)
+    let process = ErasedProcess::of::<A::WithDiagnosis>(|setup, id| {
+        Erased::new(A::build_piggybacking(setup, id))
+    });
+    simulate_erased::<MutexFamily>(simulation, const { &ErasedAlgorithm::of::<A>() }, &process)
 }
 
 /// Simulates an election among all processes.
 pub(crate) fn election<A: Algorithm + Election + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let profile = A::PROFILE;
-    Ok(match detector_builder(scenario.detector) {
-        None => {
-            let info = algorithm_info::<A, A>(profile, &setup);
-            let factory = factory(move |id| A::build(&setup, id), driver);
-            run_election(scenario, &info, A::BYTES_PER_OTHER, conditions, factory, trace)
-        }
-        Some(below) => {
-            let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
-            let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-            run_election(
-                scenario,
-                &info,
-                A::BYTES_PER_OTHER,
-                conditions,
-                erased_factory(make, driver),
-                trace,
-            )
-        }
-    }?)
+    simulate::<ElectionFamily, A>(simulation)
 }
 
 /// Simulates an agreement on the proposals of a scenario.
 pub(crate) fn agreement<A: Algorithm + Agreement + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let scenario = &with_defaults(scenario, &Facts::of::<A>());
-    let profile = A::profile(&setup);
-    Ok(match detector_builder(scenario.detector) {
-        None => {
-            let info = algorithm_info::<A, A>(profile, &setup);
-            let factory = factory(move |id| A::build(&setup, id), driver);
-            run_agreement(scenario, &info, A::AGREEMENT_KIND, conditions, factory, trace)
-        }
-        Some(below) => {
-            let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
-            let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-            run_agreement(
-                scenario,
-                &info,
-                A::AGREEMENT_KIND,
-                conditions,
-                erased_factory(make, driver),
-                trace,
-            )
-        }
-    }?)
+    simulate::<AgreementFamily, A>(simulation)
 }
 
 /// Simulates a multicast within a group.
 pub(crate) fn multicast<A: Algorithm + Multicast + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let scenario = &with_defaults(scenario, &Facts::of::<A>());
-    let profile = A::PROFILE;
-    Ok(match detector_builder(scenario.detector) {
-        None => {
-            let info = algorithm_info::<A, A>(profile, &setup);
-            let factory = factory(move |id| A::build(&setup, id), driver);
-            run_multicast(scenario, &info, conditions, factory, trace)
-        }
-        Some(below) => {
-            let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
-            let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-            run_multicast(scenario, &info, conditions, erased_factory(make, driver), trace)
-        }
-    }?)
+    simulate::<MulticastFamily, A>(simulation)
 }
 
 /// Simulates the synchronisation of drifting clocks.
 pub(crate) fn clock<A: Algorithm + ClockSync + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
-    let profile = A::profile(&setup);
-    Ok(match detector_builder(scenario.detector) {
-        None => {
-            let info = algorithm_info::<A, A>(profile, &setup);
-            let factory = factory(move |id| A::build(&setup, id), driver);
-            run_clock(scenario, &info, roles, conditions, factory, trace)
-        }
-        Some(below) => {
-            let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
-            let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-            run_clock(scenario, &info, roles, conditions, erased_factory(make, driver), trace)
-        }
-    }?)
+    simulate::<ClockFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.
 pub(crate) fn detector<A: Algorithm + Detector + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
-    let Simulation { scenario, conditions, trace, driver } = simulation;
-    let setup = setup(scenario, &Facts::of::<A>())?;
-    let info = algorithm_info::<A, A>(A::PROFILE, &setup);
-    let factory = factory(move |id| A::build(&setup, id), driver);
-    Ok(run_detector(scenario, &info, conditions, factory, trace)?)
+    let algorithm = const {
+        &ErasedAlgorithm::of::<A>().with_round(|setup| A::build(setup, ProcessId::new(0)).round())
+    };
+    simulate_alone::<DetectorFamily<A::Command, A::Misuse>, A>(simulation, algorithm)
 }

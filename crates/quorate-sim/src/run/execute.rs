@@ -54,7 +54,7 @@ pub struct Outcome {
 
 /// Creates the processes of a run, and holds the driver if there is one.
 pub struct ProcessFactory<'d, P: Process> {
-    pub(crate) make: Box<dyn Fn(ProcessId) -> P>,
+    make: Box<dyn Fn(ProcessId) -> P>,
     footprint: MemoryFootprint,
     wire: Option<Wire<P::Message>>,
     driver: Option<&'d mut dyn Driver>,

@@ -8,8 +8,7 @@
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use quorate_core::detector::Detector;
-use quorate_core::{Belief, Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
+use quorate_core::{Belief, Layer, Process, ProcessId, ProcessSet, Property, Span, Time, VCube};
 
 use crate::engine::Ending;
 use crate::engine::observer::{Departure, Moment};
@@ -31,15 +30,15 @@ const ROUNDS_MOST: u64 = 100;
 /// A wrong suspicion that lasts longer than this number of rounds violates eventual accuracy.
 const ROUNDS_MISTAKEN: u64 = 50;
 
-/// Runs a failure detector. The scenario must have been validated.
-pub fn run_detector<P: Detector + 'static>(
+/// Runs a failure detector with rounds of this duration. The scenario must have been validated.
+pub fn run_detector<P: Process<Output = Belief> + 'static>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
+    round: Span,
     conditions: Conditions,
     factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let round = (factory.make)(ProcessId::new(0)).round();
     let run_setup = run_setup(scenario, info, round);
     run(scenario, info, conditions, run_setup, factory, trace)
 }
