@@ -186,6 +186,12 @@ impl<P: Process> Effects<P> {
         self.effects.push(effect);
     }
 
+    /// Appends an effect where it is worth more code than a call.
+    #[inline]
+    pub(crate) fn push_inlined(&mut self, effect: Effect<P>) {
+        self.effects.push(effect);
+    }
+
     /// The effects requested so far.
     pub fn as_slice(&self) -> &[Effect<P>] {
         &self.effects

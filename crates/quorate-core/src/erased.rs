@@ -38,6 +38,7 @@ impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
 
 impl ErasedMessage {
     /// Erases the type of a message.
+    #[inline]
     pub fn new(message: impl Message + 'static) -> Self {
         Self(Box::new(message))
     }
@@ -175,7 +176,7 @@ where
         }
         effects.for_each(|effect| {
             let erased = effect.embed(ErasedMessage::new, |timer| ErasedTimer(Arc::new(timer)));
-            out.push(erased.unwrap_or_else(Effect::Output));
+            out.push_inlined(erased.unwrap_or_else(Effect::Output));
         });
         out.keep_spare(effects);
         Ok(())
@@ -225,6 +226,7 @@ impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
         self.0.handle(Input::Command(command), out)
     }
 
+    #[inline]
     fn on_message(&mut self, from: ProcessId, message: ErasedMessage, out: &mut Effects<Self>) {
         self.handle(Input::Message(from, message), out);
     }
@@ -266,14 +268,17 @@ impl Message for ErasedMessage {
     /// Empty, because the kinds differ from message to message.
     const KINDS: &'static [Kind] = &[];
 
+    #[inline]
     fn kind(&self) -> usize {
         self.0.kind()
     }
 
+    #[inline]
     fn bytes(&self) -> Option<u64> {
         self.0.bytes()
     }
 
+    #[inline]
     fn stamp(&self) -> Option<u64> {
         self.0.stamp()
     }
@@ -292,6 +297,7 @@ impl Message for ErasedMessage {
 }
 
 impl Clone for ErasedMessage {
+    #[inline]
     fn clone(&self) -> Self {
         self.0.clone_message()
     }

@@ -241,8 +241,13 @@ struct MessageView<'m> {
 }
 
 impl<'m> MessageView<'m> {
-    fn new(id: u64, from: ProcessId, to: ProcessId, message: &'m impl Message) -> Self {
-        Self { id, from, to, kind: message.kind(), stamp: message.stamp(), body: message }
+    fn new(
+        id: u64,
+        (from, to): (ProcessId, ProcessId),
+        kind: usize,
+        message: &'m impl Message,
+    ) -> Self {
+        Self { id, from, to, kind, stamp: message.stamp(), body: message }
     }
 
     fn envelope(&self, kind: Kind) -> TraceEnvelope {
@@ -289,21 +294,25 @@ where
         if !self.carries_metadata {
             return 0;
         }
-        self.record_send(at, MessageView::new(id, at.process, to, message), departure)
+        self.record_send(at, MessageView::new(id, (at.process, to), kind, message), departure)
     }
 
     #[inline]
     fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
-        self.accounting.received(from, at.process, message.kind());
+        // A message whose type is erased does not answer at once, so it is asked once.
+        let kind = message.kind();
+        self.accounting.received(from, at.process, kind);
         if self.carries_metadata {
-            self.record_arrival(at, tag, MessageView::new(0, from, at.process, message), None);
+            let view = MessageView::new(0, (from, at.process), kind, message);
+            self.record_arrival(at, tag, view, None);
         }
     }
 
     fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         self.accounting.lost(why);
         if self.carries_metadata {
-            self.record_arrival(at, tag, MessageView::new(0, from, at.process, message), Some(why));
+            let view = MessageView::new(0, (from, at.process), message.kind(), message);
+            self.record_arrival(at, tag, view, Some(why));
         }
     }
 
