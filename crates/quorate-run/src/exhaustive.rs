@@ -125,7 +125,7 @@ pub fn explore(
     explore_with(config, &mut on_progress)
 }
 
-/// Not generic over the callback, so that it is compiled here for every algorithm and not again in each calling crate.
+/// Not generic over the callback, so that it is compiled here and not again in each calling crate.
 fn explore_with(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,

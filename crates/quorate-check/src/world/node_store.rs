@@ -1,6 +1,7 @@
 //! Processes of a world and their users: everything that depends on their types.
 //!
-//! A world knows nodes and messages only by number. It is compiled once; only this module is compiled for every algorithm.
+//! A world knows nodes and messages only by number. It is compiled once; only this module is compiled for every type of
+//! processes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -39,7 +39,8 @@ pub(crate) struct ExternalQueues<P: Process> {
     /// Maximum time that a message or a scheduled event may take before it counts as late.
     pub(crate) bound: Span,
     /// Slots of the pending events of each process in `scheduled`, ordered by due time and then by planning order. The
-    /// maps hold slots instead of events, because maps of events would be compiled for every algorithm.
+    /// maps hold slots instead of events, because maps of events would be compiled for every type of
+    /// processes.
     due: Vec<BTreeMap<(Time, u64), u32>>,
     scheduled: Slab<ScheduledEvent<P>>,
     planned: u64,

@@ -255,7 +255,8 @@ where
         }
     }
 
-    /// Handles a message outside the main loop. Not inlined, so that the code is not compiled twice for every algorithm.
+    /// Handles a message outside the main loop. Not inlined, so that the code is not compiled twice for every type of
+    /// processes.
     #[inline(never)]
     pub(crate) fn handle_cold(&mut self, envelope: Envelope<P::Message>) {
         if let Some(at) = self.deliver_message(envelope) {

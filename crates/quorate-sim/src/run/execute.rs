@@ -102,7 +102,7 @@ pub(crate) struct RunSetup<U, M> {
 
 /// Runs a scenario with the users and monitors of a family. The scenario must have been validated.
 ///
-/// This function is compiled for every algorithm. Code that does not depend on the type of the processes is elsewhere.
+/// This function is compiled for every type of processes. Code that does not depend on the type of the processes is elsewhere.
 pub(crate) fn run<P, U, M>(
     scenario: &Scenario,
     info: &AlgorithmInfo,
