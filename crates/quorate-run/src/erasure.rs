@@ -19,7 +19,7 @@ pub(crate) struct ErasedAlgorithm<C: Data, O: Data, E: Reason> {
     pub(crate) round: Option<fn(&Setup) -> Span>,
     /// The process without anything below it.
     pub(crate) alone: ErasedProcess<C, O, E>,
-    /// What differs if the process runs over its own failure detector.
+    /// The differences if the process runs over its own failure detector.
     over_detector: OverDetector,
 }
 
