@@ -216,8 +216,11 @@ where
     }
 }
 
-/// Simulates an algorithm in a world that is compiled for it.
-#[cfg(feature = "fast")]
+/// Simulates an algorithm in the world of its family, or in one that is compiled for it.
+#[cfg_attr(
+    not(feature = "fast"),
+    expect(clippy::extra_unused_type_parameters, reason = "only a fast world knows the algorithm")
+)]
 fn simulate_alone<F: Family, A>(
     simulation: Simulation<'_, '_, '_, '_>,
     algorithm: &AlgorithmOf<F>,
@@ -225,18 +228,12 @@ fn simulate_alone<F: Family, A>(
 where
     A: Algorithm<Command = F::Command, Output = F::Output, Misuse = F::Misuse> + 'static,
 {
-    start::<F>(simulation, algorithm, algorithm.alone.kinds, |run, setup, driver| {
+    #[cfg(feature = "fast")]
+    return start::<F>(simulation, algorithm, algorithm.alone.kinds, |run, setup, driver| {
         let make = move |id| A::build(&setup, id);
         F::run(run, ProcessFactory::<A>::simulated(make).driven(typed_wire(), driver))
-    })
-}
-
-/// Simulates an algorithm in the world of its family.
-#[cfg(not(feature = "fast"))]
-fn simulate_alone<F: Family, A>(
-    simulation: Simulation<'_, '_, '_, '_>,
-    algorithm: &AlgorithmOf<F>,
-) -> Simulated {
+    });
+    #[cfg(not(feature = "fast"))]
     simulate_erased::<F>(simulation, algorithm, &algorithm.alone)
 }
 
