@@ -16,7 +16,7 @@ pub(crate) enum Snapshots {
 const REPAIRS: [Cargo<'static>; 2] = [
     Cargo {
         environment: &[],
-        arguments: "clippy --fix --allow-dirty --allow-staged --workspace --all-targets",
+        arguments: "clippy --fix --allow-dirty --allow-staged --workspace --all-targets --features quorate/png",
     },
     Cargo { environment: &[], arguments: "fmt --all" },
 ];
@@ -24,7 +24,7 @@ const REPAIRS: [Cargo<'static>; 2] = [
 /// Continues after a failing test, because otherwise later expected outputs would not be updated.
 const REWRITE_SNAPSHOTS: Cargo<'static> = Cargo {
     environment: &[("INSTA_UPDATE", "always"), ("TRYCMD", "overwrite"), ("UPDATE", "1")],
-    arguments: "test --workspace --no-fail-fast",
+    arguments: "test --workspace --features quorate/png --no-fail-fast",
 };
 
 /// Runs every repair, even after a failure, and returns whether all succeeded.

@@ -27,7 +27,10 @@ pub(crate) fn succeeds(command: &mut Command) -> io::Result<bool> {
 
 /// Builds our program together with the tests and returns its path; `None` if the build fails.
 pub(crate) fn quorate(root: &Path) -> io::Result<Option<PathBuf>> {
-    let build = Cargo { environment: &[], arguments: "test --workspace --locked --no-run" };
+    let build = Cargo {
+        environment: &[],
+        arguments: "test --workspace --features quorate/png --locked --no-run",
+    };
     eprintln!("    {build}");
     let binary = format!("quorate{}", env::consts::EXE_SUFFIX);
     Ok(build.succeeds(root)?.then(|| target_directory(root).join("debug").join(binary)))

@@ -23,11 +23,13 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 const COMPILE: Cargo<'_> = Cargo {
     environment: ENVIRONMENT,
-    arguments: "test --workspace --locked --no-run --message-format=json-render-diagnostics",
+    arguments: "test --workspace --features quorate/png --locked --no-run --message-format=json-render-diagnostics",
 };
 
-const DOCUMENTATION: Cargo<'_> =
-    Cargo { environment: ENVIRONMENT, arguments: "test --workspace --locked --doc --quiet" };
+const DOCUMENTATION: Cargo<'_> = Cargo {
+    environment: ENVIRONMENT,
+    arguments: "test --workspace --features quorate/png --locked --doc --quiet",
+};
 
 /// Programs that take longest. They start first, so that no core is idle at the end.
 const FIRST: [&str; 8] =

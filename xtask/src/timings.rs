@@ -31,7 +31,10 @@ pub(crate) fn run(root: &Path, build: Build) -> io::Result<bool> {
         Build::Release => {
             ("build --release --locked -p quorate --timings", "at most 180 s on two cores")
         }
-        Build::Tests => ("test --workspace --locked --no-run --timings", "CI under 10 minutes"),
+        Build::Tests => (
+            "test --workspace --features quorate/png --locked --no-run --timings",
+            "CI under 10 minutes",
+        ),
     };
     let target = target.to_string_lossy();
     let cargo = Cargo { environment: &[("CARGO_TARGET_DIR", &target)], arguments };

@@ -50,7 +50,7 @@ const STEPS: [Step; 12] = [
         description: "no lint complains",
         action: StepAction::Cargo(Cargo {
             environment: &[],
-            arguments: "clippy --workspace --all-targets --locked -- -D warnings",
+            arguments: "clippy --workspace --all-targets --features quorate/png --locked -- -D warnings",
         }),
         hint: Some("`cargo xtask fix` applies what clippy can repair"),
     },
@@ -94,7 +94,7 @@ const STEPS: [Step; 12] = [
         description: "a short slice of each benchmark runs",
         action: StepAction::Cargo(Cargo {
             environment: &[],
-            arguments: "test --workspace --bench deliveries --bench explorers --locked -- --quick",
+            arguments: "test --workspace --features quorate/png --bench deliveries --bench explorers --locked -- --quick",
         }),
         hint: None,
     },

@@ -453,7 +453,7 @@ pub(crate) struct OutputFlags {
     #[command(flatten)]
     pub(crate) picture: DiagramFlags,
     /// Draw the topology that messages follow: ring, tree, VCube or quorums; the extension .svg or .png selects the
-    /// format
+    /// format (.png only if built with `--features png`)
     #[arg(long, value_name = "FILE", help_heading = "Diagram")]
     pub(crate) topology: Option<PathBuf>,
 }

@@ -1,7 +1,11 @@
 //! The command line as a library: parses flags, runs commands and prints results. Everything else is in the other crates.
 //!
-//! Features, all on by default: `service` adds the commands that run or use a cluster, `lab`, `bench` and `--over tcp`;
-//! `png` adds pictures as PNG. A program that only simulates and checks can leave both out and builds faster.
+//! # Features
+//!
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `service` | yes | the commands that run or use a cluster, `lab`, `bench` and `--over tcp`; without it, the build is shorter |
+//! | `png` | no | pictures as PNG, and not only as SVG |
 //!
 //! The program `quorate` is [`main`] with the standard catalogue. A program with algorithms of its own is
 //! [`main_with`]; `examples/own_mutex` of the repository is a complete one:

@@ -1,5 +1,6 @@
 //! Picture files. The extension selects SVG or PNG.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
@@ -15,14 +16,24 @@ const PARTS_MOST: usize = 5_000_000;
 /// Maximum number of messages kept with their bodies. A reader looks at few of them.
 const BODIES_MOST: usize = 500_000;
 
-/// Renders an SVG as a PNG.
+/// Fails if this program cannot write PNG. The subject is the flag or file that asks for it, and the remedy its SVG.
+pub(crate) fn check_png(subject: impl Display, remedy: &str) -> Result<(), CommandError> {
+    if cfg!(feature = "png") {
+        return Ok(());
+    }
+    Err(CommandError::new(format!(
+        "{subject}: this program was built without PNG; {remedy}, or build it with `--features png`"
+    )))
+}
+
+/// Renders an SVG as a PNG. Callers have checked that this program can.
 pub(crate) fn png(svg: &str) -> Result<Vec<u8>, CommandError> {
     #[cfg(feature = "png")]
     return quorate_draw::png(svg).map_err(CommandError::new);
     #[cfg(not(feature = "png"))]
     {
         let _ = svg;
-        Err(CommandError::new("this program was built without PNG; write .svg instead"))
+        Err(CommandError::new("this program was built without PNG"))
     }
 }
 
@@ -39,7 +50,7 @@ enum PictureFormat {
 }
 
 impl PictureFile {
-    /// Opens a picture file. Fails if the extension is not known.
+    /// Opens a picture file. Fails if the extension is not known, or is one that this program cannot write.
     pub(crate) fn begin(path: &Path) -> Result<Self, CommandError> {
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
@@ -51,6 +62,9 @@ impl PictureFile {
                 return Err(CommandError::new(problem));
             }
         };
+        if format == PictureFormat::Png {
+            check_png(path.display(), "write .svg instead")?;
+        }
         Ok(Self { file: AtomicFile::create(path)?, format })
     }
 

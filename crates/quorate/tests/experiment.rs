@@ -79,6 +79,7 @@ fn the_table_and_the_charts_are_written_where_they_are_wanted() {
 }
 
 #[test]
+#[cfg(feature = "png")]
 fn charts_are_images_too_where_there_is_a_font() {
     let folder = folder();
     let flags = "experiment mutex-cost --up-to 4 --seeds 1";

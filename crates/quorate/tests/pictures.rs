@@ -124,6 +124,30 @@ fn a_large_run_is_thinned_and_says_so() {
 }
 
 #[test]
+#[cfg(not(feature = "png"))]
+fn without_the_feature_a_png_is_refused_before_any_work() {
+    let folder = folder();
+    let never_ends = "experiment mutex-cost --seeds 100000 --png charts/";
+    for command in [
+        "sim central -n 3 --diagram run.png",
+        "sim central -n 3 --topology ring.PNG",
+        "check central -n 6 --diagram run.png",
+        "quorum vcube --diagram vcube.png",
+        "draw missing.jsonl -o run.png",
+        "merge missing.json --png charts/",
+        never_ends,
+    ] {
+        let run = quorate(folder.path(), command);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stdout.is_empty() && run.stderr.lines().count() == 1, "{run}");
+        assert!(run.stderr.contains("build it with `--features png`"), "{run}");
+        assert!(run.stderr.contains("svg instead"), "{run}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("the directory is there").count(), 0);
+}
+
+#[test]
+#[cfg(feature = "png")]
 fn a_png_is_one_or_is_refused_for_want_of_a_font() {
     let folder = folder();
     let run = quorate(folder.path(), "sim central -n 3 --diagram run.png");

@@ -13,7 +13,8 @@ use crate::command_error::CommandError;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Diagram")]
 pub(crate) struct DiagramFlags {
-    /// Draw the run as a space-time diagram; the extension .svg or .png selects the format
+    /// Draw the run as a space-time diagram; the extension .svg or .png selects the
+    /// format (.png only if built with `--features png`)
     #[arg(long, value_name = "FILE")]
     pub(crate) diagram: Option<PathBuf>,
     #[command(flatten)]

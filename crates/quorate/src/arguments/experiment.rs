@@ -49,7 +49,8 @@ pub(crate) struct ExperimentFlags {
     /// Write the charts as SVG: all to one file, or one file each to a directory
     #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write the charts as PNG: all to one file, or one file each to a directory
+    /// Write the charts as PNG: all to one file, or one file each to a directory (only if built
+    /// with `--features png`)
     #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
     pub(crate) png: Option<PathBuf>,
     /// Write the tables and notes as Markdown

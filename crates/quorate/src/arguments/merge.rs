@@ -39,7 +39,8 @@ pub(crate) struct MergeFlags {
     /// Write the charts of an experiment as SVG: all to one file, or one file each to a directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write the charts of an experiment as PNG: all to one file, or one file each to a directory
+    /// Write the charts of an experiment as PNG: all to one file, or one file each to a directory (only if built
+    /// with `--features png`)
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) png: Option<PathBuf>,
     /// Write the tables and notes of an experiment as Markdown

@@ -38,7 +38,8 @@ pub(crate) struct QuorumFlags {
     /// Seed of the sampled views
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Draw the structure of the system and the quorum; the extension .svg or .png selects the format
+    /// Draw the structure of the system and the quorum; the extension .svg or .png selects the
+    /// format (.png only if built with `--features png`)
     #[arg(long, value_name = "FILE")]
     pub(crate) diagram: Option<PathBuf>,
     /// Colours of the drawing: auto (the reader's preference; light in a PNG), light or dark

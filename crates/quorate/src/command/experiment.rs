@@ -57,6 +57,11 @@ pub(super) fn check_draws_charts(
     }
 }
 
+/// Fails if this program cannot write charts as PNG.
+pub(super) fn check_png_charts() -> Result<(), CommandError> {
+    picture::check_png("--png", "use --svg instead")
+}
+
 /// Writes the requested files and prints the findings.
 pub(super) fn write_results(
     experiment: &Experiment,
@@ -137,6 +142,9 @@ impl ExperimentFiles {
                     return Err(CommandError::new(problem));
                 }
             }
+        }
+        if png.is_some() {
+            check_png_charts()?;
         }
         let csv = csv.map(AtomicFile::create).transpose()?;
         let mut charts = Vec::new();

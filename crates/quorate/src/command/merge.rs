@@ -9,7 +9,9 @@ use quorate_lab::shard::{Shard, in_order};
 use quorate_lab::shard_file::{ShardFile, ShardResult};
 
 use super::campaign::explain;
-use super::experiment::{ExperimentFiles, Paths, check_draws_charts, write_results};
+use super::experiment::{
+    ExperimentFiles, Paths, check_draws_charts, check_png_charts, write_results,
+};
 use super::findings::{KeepOptions, conclude};
 use crate::CommandResult;
 use crate::arguments::MergeFlags;
@@ -17,6 +19,10 @@ use crate::command_error::CommandError;
 use crate::memory;
 
 pub(crate) fn merge(flags: &MergeFlags) -> CommandResult {
+    // Reading and merging the parts may take long.
+    if flags.png.is_some() {
+        check_png_charts()?;
+    }
     let mut parts: Vec<(String, Shard, ShardResult)> = Vec::new();
     for path in &flags.parts {
         let name = path.display().to_string();
