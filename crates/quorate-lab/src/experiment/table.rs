@@ -1,5 +1,6 @@
 //! A table of results, which is written as CSV and JSON.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -48,14 +49,22 @@ impl Table {
     }
 
     /// Writes the table as comma-separated values, with the names of the columns first.
-    pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
-        let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(&self.columns)?;
+    pub fn write_csv(&self, mut out: impl Write) -> io::Result<()> {
+        writeln!(out, "{}", csv_line(self.columns.iter().copied().map(Cow::from)))?;
         for row in &self.rows {
-            writer.write_record(row.iter().map(Value::plain))?;
+            writeln!(out, "{}", csv_line(row.iter().map(|value| value.plain().into())))?;
         }
-        writer.flush()
+        out.flush()
     }
+}
+
+/// A line of comma-separated values, quoted as in RFC 4180. A table has at least two columns.
+fn csv_line<'v>(values: impl Iterator<Item = Cow<'v, str>>) -> String {
+    let quoted = |value: Cow<'v, str>| match value.contains([',', '"', '\r', '\n']) {
+        true => format!("\"{}\"", value.replace('"', "\"\"")).into(),
+        false => value,
+    };
+    values.map(quoted).collect::<Vec<_>>().join(",")
 }
 
 /// One row of a table; an object in JSON.
@@ -160,10 +169,12 @@ mod tests {
         let row = |name: &str, mean: Option<f64>| {
             vec![("name", name.into()), ("mean", mean.into()), ("runs", 3u64.into())]
         };
-        let table = Table::new([row("a, b", Some(0.1)), row("c", None), row("d", Some(f64::NAN))]);
+        let table =
+            Table::new([row("a, b", Some(0.1)), row("\"c\"", None), row("d", Some(f64::NAN))]);
         let mut csv = Vec::new();
         table.write_csv(&mut csv).unwrap();
-        assert_eq!(String::from_utf8(csv).unwrap(), "name,mean,runs\n\"a, b\",0.1,3\nc,,3\nd,,3\n");
+        let lines = ["name,mean,runs", "\"a, b\",0.1,3", "\"\"\"c\"\"\",,3", "d,,3", ""];
+        assert_eq!(String::from_utf8(csv).unwrap(), lines.join("\n"));
         let json = serde_json::to_string(&table.rows().collect::<Vec<_>>()).unwrap();
         let first = r#"{"name":"a, b","mean":0.1,"runs":3}"#;
         assert!(json.starts_with(&format!("[{first},")), "{json}");
