@@ -1,21 +1,49 @@
 //! Static files of the page, embedded in the program.
 
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
 
 use crate::api_error::ApiError;
 
 /// Embedded files of the directory `page/`, a link to `console/` of the repository. A package contains the files.
-#[derive(RustEmbed)]
-#[folder = "page/"]
-pub(crate) struct ConsoleFiles;
+pub(crate) static CONSOLE_FILES: EmbeddedFiles = EmbeddedFiles {
+    directory: concat!(env!("CARGO_MANIFEST_DIR"), "/page"),
+    files: include!(concat!(env!("OUT_DIR"), "/page.rs")),
+};
 
 /// Embedded files of the directory `scenarios/`, a link to that of the repository. A package contains the files.
-#[derive(RustEmbed)]
-#[folder = "scenarios/"]
-pub(crate) struct ScenarioFiles;
+pub(crate) static SCENARIO_FILES: EmbeddedFiles = EmbeddedFiles {
+    directory: concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"),
+    files: include!(concat!(env!("OUT_DIR"), "/scenarios.rs")),
+};
+
+/// Files of a directory at the time of the build, sorted by name.
+pub(crate) struct EmbeddedFiles {
+    directory: &'static str,
+    files: &'static [(&'static str, &'static [u8])],
+}
+
+impl EmbeddedFiles {
+    /// Names relative to the directory, in ascending order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.files.iter().map(|(name, _)| *name)
+    }
+
+    /// Content of a file. A debug build reads it from the disk, so that a reload of the page shows a change.
+    pub(crate) fn get(&self, name: &str) -> Option<Cow<'static, [u8]>> {
+        let index = self.files.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+        let (name, embedded) = self.files[index];
+        let on_disk = || fs::read(Path::new(self.directory).join(name)).ok();
+        let edited = if cfg!(debug_assertions) { on_disk() } else { None };
+        Some(edited.map_or(Cow::Borrowed(embedded), Cow::Owned))
+    }
+}
 
 /// APIs available behind the page. The page passes them to its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,20 +73,20 @@ pub(crate) async fn serve(
         path => path,
     };
     let served =
-        content_type(path).and_then(|content_type| Some((content_type, ConsoleFiles::get(path)?)));
+        content_type(path).and_then(|content_type| Some((content_type, CONSOLE_FILES.get(path)?)));
     let Some((content_type, file)) = served else {
         return ApiError::not_found("there is no such page").into_response();
     };
-    let hash = hexadecimal(&file.metadata.sha256_hash()[..16]);
+    let hash = hexadecimal(&Sha256::digest(&file)[..16]);
     let tag = format!("\"{hash}-{}\"", backends.names().replace(' ', "-"));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
     let response_headers = [(header::CONTENT_TYPE, content_type.to_owned()), (header::ETAG, tag)];
     if path != "index.html" {
-        return (response_headers, file.data).into_response();
+        return (response_headers, file).into_response();
     }
-    let text = String::from_utf8_lossy(&file.data);
+    let text = String::from_utf8_lossy(&file);
     let html = format!("<html data-has=\"{}\"", backends.names());
     (response_headers, text.replacen("<html", &html, 1)).into_response()
 }

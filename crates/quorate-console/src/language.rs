@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_draw::Vocabulary;
 use serde::Deserialize;
 
-use crate::assets::ConsoleFiles;
+use crate::assets::CONSOLE_FILES;
 
 /// Language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -27,8 +27,9 @@ impl Language {
             Self::Portuguese => "strings/pt.json",
             Self::Spanish => "strings/es.json",
         };
-        let texts: BTreeMap<String, String> = ConsoleFiles::get(file)
-            .and_then(|file| serde_json::from_slice(&file.data).ok())
+        let texts: BTreeMap<String, String> = CONSOLE_FILES
+            .get(file)
+            .and_then(|file| serde_json::from_slice(&file).ok())
             .unwrap_or_default();
         Vocabulary::new(|id| texts.get(id).cloned())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{ConsoleFiles, ScenarioFiles};
+use crate::assets::{CONSOLE_FILES, SCENARIO_FILES};
 
 /// Text in each language of the console: `en`, `pt` and `es`.
 type Texts = BTreeMap<String, String>;
@@ -31,22 +31,18 @@ pub struct Lesson {
 
 /// Returns the lessons and the texts of their scenarios, ordered by file name. An error names the invalid file.
 pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
-    let mut files: Vec<String> = ConsoleFiles::iter()
-        .filter(|path| path.starts_with("lessons/"))
-        .map(|path| path.into_owned())
-        .collect();
-    files.sort();
-    files.iter().map(|path| lesson(path).map_err(|problem| format!("{path}: {problem}"))).collect()
+    let files = CONSOLE_FILES.names().filter(|path| path.starts_with("lessons/"));
+    files.map(|path| lesson(path).map_err(|problem| format!("{path}: {problem}"))).collect()
 }
 
 /// Reads a lesson and the text of its scenario.
 fn lesson(path: &str) -> Result<(Lesson, String), String> {
-    let file = ConsoleFiles::get(path).ok_or("the file does not exist")?;
-    let text = str::from_utf8(&file.data).map_err(|error| error.to_string())?;
+    let file = CONSOLE_FILES.get(path).ok_or("the file does not exist")?;
+    let text = str::from_utf8(&file).map_err(|error| error.to_string())?;
     let lesson: Lesson = toml::from_str(text).map_err(|error| error.to_string())?;
-    let scenario = ScenarioFiles::get(&lesson.scenario)
+    let scenario = SCENARIO_FILES
+        .get(&lesson.scenario)
         .ok_or_else(|| format!("there is no scenario {}", lesson.scenario))?;
-    let scenario =
-        String::from_utf8(scenario.data.into_owned()).map_err(|error| error.to_string())?;
+    let scenario = String::from_utf8(scenario.into_owned()).map_err(|error| error.to_string())?;
     Ok((lesson, scenario))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::scenario;
 use crate::api_error::ApiError;
-use crate::assets::ScenarioFiles;
+use crate::assets::SCENARIO_FILES;
 
 /// Lists the lessons in order, with the keys of their scenarios.
 pub(super) async fn list() -> Result<Json<Value>, ApiError> {
@@ -20,11 +20,9 @@ pub(super) async fn list() -> Result<Json<Value>, ApiError> {
 
 /// Lists all scenarios with the comment at the top of each file.
 pub(super) async fn list_scenarios() -> Json<Value> {
-    let mut names: Vec<String> = ScenarioFiles::iter().map(|name| name.into_owned()).collect();
-    names.sort();
-    let scenarios = names.iter().filter_map(|name| {
-        let file = ScenarioFiles::get(name)?;
-        let text = str::from_utf8(&file.data).ok()?;
+    let scenarios = SCENARIO_FILES.names().filter_map(|name| {
+        let file = SCENARIO_FILES.get(name)?;
+        let text = str::from_utf8(&file).ok()?;
         let comment: Vec<&str> =
             text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
         Some(json!({ "name": name, "comment": comment.join(" "), "toml": text }))

@@ -1,0 +1,40 @@
+//! Lists the files of the page and of the scenarios, for `src/assets.rs` to embed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for directory in ["page", "scenarios"] {
+        // In the repository this is a link, and cargo watches its target.
+        let directory_path = fs::canonicalize(root.join(directory))?;
+        println!("cargo::rerun-if-changed={}", directory_path.display());
+        let mut files = Vec::new();
+        collect(&directory_path, "", &mut files)?;
+        files.sort();
+        let mut list = String::from("&[\n");
+        for (name, path) in files {
+            let _ = writeln!(list, "    ({name:?}, include_bytes!({path:?})),");
+        }
+        list.push_str("]\n");
+        fs::write(out.join(format!("{directory}.rs")), list)?;
+    }
+    Ok(())
+}
+
+/// Adds the files below a directory, with their names relative to it.
+fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("names are plain text");
+        let name = format!("{prefix}{name}");
+        if path.is_dir() {
+            collect(&path, &format!("{name}/"), files)?;
+        } else {
+            files.push((name, path));
+        }
+    }
+    Ok(())
+}
