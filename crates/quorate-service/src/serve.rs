@@ -135,7 +135,7 @@ impl ClientListener {
                 match accepted {
                     Ok(Ok((stream, certificate))) => {
                         self.listen(
-                            stream,
+                            Box::new(stream),
                             PresentedCredentials { token: None, certificate },
                             connection,
                         )
@@ -146,7 +146,7 @@ impl ClientListener {
                 }
             }
             _ if self.allow_plaintext => {
-                self.listen(stream, PresentedCredentials::default(), connection).await
+                self.listen(Box::new(stream), PresentedCredentials::default(), connection).await
             }
             _ => {
                 // HTTP clients can parse this response, and people can read it.
@@ -157,10 +157,10 @@ impl ClientListener {
         }
     }
 
-    /// Detects the protocol of a client.
+    /// Detects the protocol of a client. The stream is boxed, so that HTTP is compiled once and not for each kind of stream.
     async fn listen(
         &self,
-        mut stream: impl Stream + 'static,
+        mut stream: Box<dyn Stream>,
         mut credentials: PresentedCredentials,
         connection: &Arc<Connection>,
     ) {
@@ -193,7 +193,7 @@ impl ClientListener {
     async fn serve_http(
         &self,
         first: [u8; 4],
-        stream: impl Stream + 'static,
+        stream: Box<dyn Stream>,
         credentials: PresentedCredentials,
         connection: &Arc<Connection>,
     ) {
@@ -225,7 +225,7 @@ impl ClientListener {
     }
 
     /// Serves the native protocol.
-    async fn serve(&self, stream: impl Stream, permissions: &Permissions) {
+    async fn serve(&self, stream: Box<dyn Stream>, permissions: &Permissions) {
         let (client, inbox) = (self.local_client.next_connection(), self.local_client.inbox());
         let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
         if inbox
