@@ -1,6 +1,8 @@
 //! Runs the cells of an experiment in parallel: all cells, those of one shard, or none because
 //! shards have already run them.
 
+use std::sync::{Mutex, PoisonError};
+
 use quorate_sim::Cancelled;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -52,23 +54,37 @@ fn run_all<Cell: Sync, Answer: Send>(
     cells: &[&Cell],
     run: impl Fn(&Cell) -> Result<Answer, ExperimentError> + Sync,
 ) -> Result<Vec<Answer>, ExperimentError> {
+    let answers: Vec<Mutex<Option<Result<Answer, ExperimentError>>>> =
+        cells.iter().map(|_| Mutex::new(None)).collect();
+    run_each(request, cells.len(), &|cell| {
+        let answer = run(cells[cell]);
+        *answers[cell].lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    })?;
+    let answer = |slot: Mutex<Option<_>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // A cell without an answer was not run.
+    answers.into_iter().map(|slot| answer(slot).unwrap_or_else(|| Err(Cancelled.into()))).collect()
+}
+
+/// Runs so many cells in parallel, until the experiment is cancelled. This is not generic, because every sweep has types of its
+/// own and the code of a parallel iterator is long.
+fn run_each(
+    request: &Request<'_>,
+    cells: usize,
+    run: &(dyn Fn(usize) + Sync),
+) -> Result<(), ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
     let pool = pool.map_err(|error| ExperimentError::Option(format!("--threads: {error}")))?;
-    request.progress.begin(cells.len());
-    let answers: Vec<Result<Answer, ExperimentError>> = pool.install(|| {
-        let cells = cells.par_iter().with_max_len(1);
-        let answer = |cell: &&Cell| {
-            if !request.progress.should_continue() {
-                return Err(Cancelled.into());
+    request.progress.begin(cells);
+    pool.install(|| {
+        (0..cells).into_par_iter().with_max_len(1).for_each(|cell| {
+            if request.progress.should_continue() {
+                run(cell);
+                request.progress.step();
             }
-            let answer = run(cell);
-            request.progress.step();
-            answer
-        };
-        cells.map(answer).collect()
+        });
     });
     request.progress.end();
-    answers.into_iter().collect()
+    Ok(())
 }
 
 /// Answers of one sweep, whose cells were distributed to the shards in turn.
