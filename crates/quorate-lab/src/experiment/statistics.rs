@@ -35,7 +35,7 @@ impl Statistics {
     }
 }
 
-/// The value that the absolute of Student's t with so many degrees of freedom does not exceed with probability 0.95.
+/// The value that the absolute of Student's t with this number of degrees of freedom does not exceed with probability 0.95.
 fn t_95(freedom: u64) -> f64 {
     // The distribution is increasing, so that halving the interval finds the value. The largest is 12.7, of one degree.
     let (mut low, mut high) = (1.0, 13.0);

@@ -65,7 +65,7 @@ fn run_all<Cell: Sync, Answer: Send>(
     answers.into_iter().map(|slot| answer(slot).unwrap_or_else(|| Err(Cancelled.into()))).collect()
 }
 
-/// Runs so many cells in parallel, until the experiment is cancelled. This is not generic, because every sweep has types of its
+/// Runs all cells in parallel, until the experiment is cancelled. This is not generic, because every sweep has types of its
 /// own and the code of a parallel iterator is long.
 fn run_each(
     request: &Request<'_>,
