@@ -54,8 +54,9 @@ fn t_95(freedom: u64) -> f64 {
 /// Probability that the absolute of Student's t does not exceed a value: Abramowitz and Stegun, equations 26.7.3 and 26.7.4,
 /// which are finite sums for whole degrees of freedom.
 fn probability_within(t: f64, freedom: u64) -> f64 {
-    let angle = (t / (freedom as f64).sqrt()).atan();
-    let (sine, cosine) = angle.sin_cos();
+    // The functions of libm give the same bits on every machine.
+    let angle = libm::atan(t / (freedom as f64).sqrt());
+    let (sine, cosine) = libm::sincos(angle);
     let is_odd = freedom % 2 == 1;
     let (mut term, mut sum) = (if is_odd { cosine } else { 1.0 }, 0.0);
     for k in (2 + freedom % 2..=freedom).step_by(2) {
