@@ -129,8 +129,9 @@ fn counts(output: &str) -> String {
 
 /// Reads a test program from a line of cargo's messages.
 fn test_program(line: &str) -> Option<TestProgram> {
-    let is_test =
-        line.contains(r#""reason":"compiler-artifact""#) && line.contains(r#""test":true"#);
+    // A target may have tests and be compiled without them, for other tests that start it.
+    let profile = line.split(r#""profile":{"#).nth(1)?.split('}').next()?;
+    let is_test = profile.contains(r#""test":true"#);
     let manifest = PathBuf::from(text(line, "manifest_path").filter(|_| is_test)?);
     let path = PathBuf::from(text(line, "executable")?);
     let folder = manifest.parent()?.to_path_buf();
@@ -162,6 +163,8 @@ mod tests {
         assert_eq!(test_program(ARTIFACT), Some(program));
         let library = ARTIFACT.replace(r#""executable":"/t/mesh-1""#, r#""executable":null"#);
         assert_eq!(test_program(&library), None);
+        let program = ARTIFACT.replace(r#""overflow_checks":true,"test":true"#, r#""test":false"#);
+        assert_eq!(test_program(&program), None);
         assert_eq!(test_program(r#"{"reason":"build-finished","success":true}"#), None);
     }
 
