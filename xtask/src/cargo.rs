@@ -43,7 +43,7 @@ impl Cargo<'_> {
         Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 
-    /// Runs the command and returns what it has printed to stdout; `None` if it failed.
+    /// Runs the command and returns its output; `None` if it failed.
     pub(crate) fn output(&self, root: &Path) -> io::Result<Option<String>> {
         let mut command = self.command(root);
         command.stderr(Stdio::inherit());

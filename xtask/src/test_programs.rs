@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -89,10 +89,7 @@ impl TestProgram {
     fn run(&self, outputs: &Path) -> io::Result<bool> {
         let path = outputs.join(format!("{}-{}.txt", self.package, self.name));
         let (status, took) = self.run_into(&path)?;
-        let mut output = String::new();
-        let mut bytes = Vec::new();
-        File::open(&path)?.read_to_end(&mut bytes)?;
-        output.push_str(&String::from_utf8_lossy(&bytes));
+        let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         let Self { package, name, .. } = self;
         if status.success() {
             eprintln!("    {:>6.1} s  {package} {name}: {}", took.as_secs_f64(), counts(&output));

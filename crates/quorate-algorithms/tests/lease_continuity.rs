@@ -27,7 +27,7 @@ enum Rule {
     AllHeld,
     /// A confirmation names an epoch.
     OneEpoch,
-    /// The opener confirms without more ado only while the lease cannot have lapsed.
+    /// The opener confirms every voter that answers, but only while the lease cannot have lapsed.
     WhileYoung,
     /// A keep-alive is answered only if all that is listed is held by a quorum in its beat.
     AnswerHeld,

@@ -50,7 +50,7 @@ fn a_session_is_continuous_across_a_restart_of_the_voter() {
     }
 }
 
-/// A relay in its second beat, and what it sends for a message of a voter.
+/// A relay, and the beats that it sends.
 struct Relay {
     candidate: Candidate<Name>,
 }
