@@ -2,7 +2,7 @@
 //!
 //! A mutant is a text replacement in a copy of the code. The rules of leased-quorum are removed from a package under the
 //! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
-//! copy of the workspace, and the storm over whole nodes has to fail. With `--properties` the definitions of properties are
+//! copy of the workspace, and a test of whole nodes has to fail. With `--properties` the definitions of properties are
 //! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. A mutant that survives is
 //! an untested rule.
 
@@ -64,7 +64,10 @@ const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
-    suites: &[("storm", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "storm"])],
+    suites: &[
+        ("leases", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "lapsed_leases"]),
+        ("storm", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "storm"]),
+    ],
     storms: "300",
     every_suite: false,
 };

@@ -14,6 +14,8 @@
 mod direct;
 mod events;
 mod holders;
+#[cfg(test)]
+mod lapsed_leases;
 mod leave;
 mod lists;
 mod plausible;
@@ -416,10 +418,10 @@ mod testing {
     use quorate_core::Drift;
     use quorate_core::quorum::Majority;
 
-    /// Creates node 0 of three, in a new cluster, connected to both others.
-    pub(super) fn node_of_three() -> NodeCore {
+    /// Creates a node of three, in a new cluster, connected to both others.
+    pub(super) fn node_of_three(at: usize) -> NodeCore {
         let settings = Settings {
-            id: ProcessId::new(0),
+            id: ProcessId::from_index(at),
             cluster: 1,
             coterie: AnyCoterie::Majority(Majority::new(3)),
             terms: Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)),
@@ -438,8 +440,8 @@ mod testing {
             quotas: Quotas::default(),
         };
         let mut core = NodeCore::new(settings, Time(1));
-        for peer in 1..3 {
-            core.on_peer_link(ProcessId::new(peer), Ok(()), Time(1));
+        for peer in (0..3).filter(|peer| *peer != at) {
+            core.on_peer_link(ProcessId::from_index(peer), Ok(()), Time(1));
         }
         core.actions().for_each(drop);
         core
@@ -447,7 +449,7 @@ mod testing {
 
     #[test]
     fn each_reason_is_named_and_goes_away_again() {
-        let mut core = node_of_three();
+        let mut core = node_of_three(0);
         assert_eq!(core.reasons(), [""; 0]);
         core.state_written(Err("no space left".to_owned()));
         assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());

@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_lies_about_numbers_is_ignored() {
-        let core = node_of_three();
+        let core = node_of_three(0);
         let peer = ProcessId::new(1);
         let asked = 1;
         let known = |floor, clock| PeerMessage::Voter(VoterMessage::Known { asked, floor, clock });

@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_watch_costs_as_much_whatever_else_is_watched() {
-        let mut core = node_of_three();
+        let mut core = node_of_three(0);
         for connection in 0..2_200 {
             watch(&mut core, connection, &format!("{connection}{}", "x".repeat(200)));
         }
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn the_last_watcher_of_a_prefix_ends_it() {
-        let mut core = node_of_three();
+        let mut core = node_of_three(0);
         (0..3).for_each(|connection| watch(&mut core, connection, "a/"));
         assert!(watch_update_bytes(&mut core) > 0);
         core.connection_closed(CallerId::Connection(0), true, Time(3));
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_told_everything_in_parts_that_fit() {
-        let (mut one, mut two) = (node_of_three(), node_of_three());
+        let (mut one, mut two) = (node_of_three(0), node_of_three(0));
         for connection in 0..5_000 {
             watch(&mut one, connection, &format!("{connection}{}", "x".repeat(240)));
         }
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn too_many_watches_are_refused_with_a_sentence() {
-        let mut core = node_of_three();
+        let mut core = node_of_three(0);
         core.settings.quotas.watches = 3;
         (0..4).for_each(|connection| watch(&mut core, connection, &connection.to_string()));
         let refused = core.actions().find_map(|action| match action {
