@@ -18,6 +18,7 @@ impl NodeCore {
         self.up.insert(peer, up);
         if is_up {
             self.leaving_peers.remove(peer);
+            self.watch.forget_votes_of(peer);
             self.send_all_watches(peer);
             if let Some(address) = self.settings.client_address.clone() {
                 self.send(peer, PeerMessage::ClientAddress(address));

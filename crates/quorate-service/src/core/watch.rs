@@ -128,6 +128,26 @@ impl Watches {
         self.wanted.by_caller.keys().copied()
     }
 
+    /// Forgets a name for which no vote is given. Otherwise a watcher of names that are used only once would reach the limit.
+    fn forget_if_free(&mut self, name: &Name) {
+        let is_free =
+            |watched: &Watched| watched.ballots.values().all(|ballot| ballot.vote.is_none());
+        if self.names.get(name).is_some_and(is_free) {
+            self.names.remove(name);
+        }
+    }
+
+    /// Forgets the votes of a peer that has connected again, for names without a holder. It publishes the votes that it still
+    /// gives, but does not name those that it has released meanwhile.
+    pub(super) fn forget_votes_of(&mut self, peer: ProcessId) {
+        let unheld = self.names.iter_mut().filter(|(_, watched)| watched.holder.is_none());
+        let voted = unheld
+            .filter_map(|(name, watched)| watched.ballots.remove(&peer).map(|_| name.clone()));
+        for name in voted.collect::<Vec<_>>() {
+            self.forget_if_free(&name);
+        }
+    }
+
     /// Forgets names that no client watches.
     pub(super) fn sweep(&mut self) {
         if self.names.is_empty() {
@@ -270,7 +290,12 @@ impl NodeCore {
     pub(super) fn on_ballots(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, now: Time) {
         for ballot in ballots {
             let name = ballot.name.clone();
-            if !self.watch.is_wanted(&name) || self.watch.names.len() >= NAMES_MOST {
+            let known = self.watch.names.contains_key(&name);
+            if !self.watch.is_wanted(&name) || !known && ballot.vote.is_none() {
+                continue;
+            }
+            if !known && self.watch.names.len() >= NAMES_MOST {
+                tracing::warn!(%name, "more than {NAMES_MOST} watched names are held: ignored");
                 continue;
             }
             let watched = self.watch.names.entry(name.clone()).or_default();
@@ -284,13 +309,14 @@ impl NodeCore {
         let Some(watched) = self.watch.names.get(name) else { return };
         let ballots = watched.ballots.iter().map(|(voter, ballot)| (*voter, ballot));
         let held = holder(&self.electorate, ballots, |request| self.records(request));
-        if held == watched.holder {
-            return;
-        }
+        let changed = held != watched.holder;
         if let Some(watched) = self.watch.names.get_mut(name) {
             watched.holder = held;
         }
-        self.notify_watchers(name, now);
+        if changed {
+            self.notify_watchers(name, now);
+        }
+        self.watch.forget_if_free(name);
     }
 
     fn notify_watchers(&mut self, name: &Name, now: Time) {
@@ -325,6 +351,8 @@ mod tests {
     use super::*;
     use crate::core::testing::node_of_three;
     use crate::core::{Action, Owner};
+    use crate::peer::VoteSeen;
+    use quorate_algorithms::mutex::leased_quorum::RequestId;
     use quorate_protocol::{Call, ClientMessage, Failure, SessionKey};
 
     fn watch(core: &mut NodeCore, connection: u64, prefix: &str) {
@@ -389,6 +417,36 @@ mod tests {
             two.on_peer_message(ProcessId::new(1), message, Time(4));
         }
         assert_eq!(two.watch.peers[&ProcessId::new(1)].len(), 5_000);
+    }
+
+    /// Returns the ballot of a voter for a lock, with or without a vote.
+    fn ballot(name: &str, voted: bool) -> BallotSeen {
+        let request = RequestId { session: 1, incarnation: 0, number: 1 };
+        let vote = VoteSeen { request, stamp: 1, number: 1, entered: Some(1), frozen: false };
+        let name = Name::lock(name).expect("a name");
+        BallotSeen { name, last: 1, vote: voted.then_some(vote), queue: Vec::new() }
+    }
+
+    #[test]
+    fn names_that_are_free_again_are_forgotten() {
+        let mut core = node_of_three(0);
+        watch(&mut core, 1, "job/");
+        let publish = |core: &mut NodeCore, voter, name: &str, voted| {
+            core.on_ballots(ProcessId::new(voter), vec![ballot(name, voted)], Time(3));
+        };
+        for number in 0..10 {
+            let name = format!("job/{number}");
+            [1, 2].into_iter().for_each(|voter| publish(&mut core, voter, &name, true));
+            assert!(core.watch.names.len() == 1);
+            [1, 2].into_iter().for_each(|voter| publish(&mut core, voter, &name, false));
+        }
+        assert!(core.watch.names.is_empty());
+        // A vote that was released while its voter was unreachable is not published.
+        publish(&mut core, 2, "job/a", true);
+        core.on_peer_link(ProcessId::new(2), Err("broken".to_owned()), Time(4));
+        assert_eq!(core.watch.names.len(), 1);
+        core.on_peer_link(ProcessId::new(2), Ok(()), Time(5));
+        assert!(core.watch.names.is_empty());
     }
 
     #[test]
