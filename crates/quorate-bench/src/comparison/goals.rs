@@ -59,12 +59,12 @@ impl Unit {
 }
 
 /// Names of the compared quantities.
-pub(super) const ALONE: &str = "a lock that nobody else wants";
+pub(super) const ALONE: &str = "an uncontended lock";
 pub(super) const HAND_OFFS: &str = "hand-offs";
 const APART: &str = "independent locks";
 
 /// Maximum number of raw round trips of a lock at the median.
-const ROUND_TRIPS: f64 = 5.0;
+const ROUND_TRIPS: f64 = 2.0;
 
 /// Required factors of the three compared quantities.
 fn wanted(peer: Peer) -> Option<[(Figure, &'static str, f64); 3]> {

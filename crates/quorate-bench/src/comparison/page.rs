@@ -10,7 +10,7 @@ use crate::task::Task;
 const GUARANTEES: &str = "\
 | | next holder | token with a grant | tolerates | after all have restarted | relies on |
 |---|---|---|---|---|---|
-| quorate | the earliest request, by logical time | yes, in every grant, greater than every earlier token of that lock | the failure of a minority of the nodes | locks are free after a lease, and tokens continue to increase | clocks that run at about the right rate; with tokens that the resource checks, on nothing |
+| quorate | the earliest request, by logical time | yes, in every grant, greater than every earlier token of that lock | the failure of a minority of the nodes | processes restarted: locks are kept; machines rebooted: locks are free after the longest time-to-live, and tokens continue to increase | clocks that run at about the right rate; with tokens that the resource checks, on nothing |
 | etcd | the earliest request, by revision | not in the answer; the key's creation revision can be read afterwards | the failure of a minority of the nodes | on disk: locks and leases are kept | the rate of the leader's clock; 3.4 tells a waiter whose lease has expired that it holds the lock |
 | ZooKeeper (Curator's recipe) | the earliest request, by sequence number | not in the recipe; the node's creation transaction can be read afterwards | the failure of a minority of the nodes | on disk: locks and sessions are kept | the rate of the leader's clock |
 | Redis, one instance | any client that tries while the lock is free | no | no failure: without the instance there is no lock | with `fsync always`: kept; in memory: free, while the holder still relies on it | a clock that does not jump |
@@ -20,14 +20,16 @@ const GUARANTEES: &str = "\
 /// Settings of the services and their consequences.
 const CAVEATS: &str = "\
 - **Durability differs.** etcd, ZooKeeper and Redis with `fsync always` write every change to the disk before they answer. In
-  memory, their folders are in `/dev/shm`: the same data is written, but to memory. quorate writes no grant to the disk: a vote
-  is a lease, and a node without memory waits until it has expired. Numbers for tokens are reserved on the disk in blocks, before
-  they are used. A log would preserve more: after all nodes have restarted, no client holds a lock.
+  memory, their folders are in `/dev/shm`: the same data is written, but to memory. quorate writes every vote to
+  a file before it answers, but does not wait for the disk: the file is used after a restart of the process, not of the machine. A
+  voter whose machine has rebooted waits until the votes that it has forgotten have expired. Numbers for tokens are reserved on the
+  disk in blocks, before they are used.
 - All servers and all clients share this machine, on loopback. A network adds the round trips between machines, and a service
   with fewer round trips has an advantage there.
 - quorate is measured with mutual TLS between its nodes and in plain text; the other services use plain text. The clients of all
   services use plain text.
-- All clients are small Rust clients of this program, with one connection each, all on one thread: etcd's lock service over gRPC
+- The client of quorate is its Rust client, which asks the voters itself. All other clients are small Rust clients of this
+  program with one connection to each server that they need. All clients of a task run on one thread: etcd's lock service over gRPC
   with a lease that is kept alive, ZooKeeper's recipe (an ephemeral sequential node that watches its predecessor), Redis'
   `SET NX PX` with a script that compares before it deletes, and Redlock as published, with requests to all five instances at
   once. Libraries that do more take longer.
@@ -115,14 +117,15 @@ impl ServiceComparison {
             |done: &Measurement| format!("{:.0} % of that in the kernel", done.kernel_percent());
         let explain = |done: &Measurement| match done.work {
             "alone" => format!(
-                "Of the {}, two consecutive round trips take {}: from the client to its node, and from there to a voter. In the \
-                 rest of the time three processes wake up in turn and do their work. To acquire and release the lock, the nodes \
-                 use {} of processor time, {}. On a network quorate has these two round trips as well, or one if the client runs \
-                 on the machine of its node.",
+                "The client asks a quorum of voters at once, so a lock takes one round trip, {} of the {}. The rest is processor \
+                 time and waiting for a core: client and voters share {} cores here. To acquire and release the lock, the nodes \
+                 use {}, {}, and the client uses {}.",
+                time(self.raw()),
                 time(done.latency.percentile(50.0)),
-                time(2.0 * self.raw()),
+                self.machine.cores,
                 time(done.processor_us),
-                share(done)
+                share(done),
+                time(done.client_us)
             ),
             _ => format!(
                 "Servers and clients keep {:.1} of {} cores busy: each lock takes {} of processor time at the nodes, {}, and {} \
