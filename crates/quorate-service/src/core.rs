@@ -14,8 +14,6 @@
 mod direct;
 mod events;
 mod holders;
-#[cfg(test)]
-mod lapsed_leases;
 mod leave;
 mod lists;
 mod plausible;
@@ -28,6 +26,8 @@ mod status;
 #[cfg(test)]
 mod storm;
 mod texts;
+#[cfg(test)]
+mod three_nodes;
 mod voter_host;
 mod watch;
 

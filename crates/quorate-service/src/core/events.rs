@@ -185,12 +185,15 @@ impl NodeCore {
         relay.candidate.forget(request);
         let caller = relay.caller;
         let Some(interest) = relay.take(request) else { return };
-        if interest.token.is_some() {
+        let expelled = forced && interest.token.is_some();
+        if expelled {
             self.metrics.count_loss("expelled");
+        }
+        if interest.token.is_some() {
             self.metrics.hold.observe(seconds(now.since(interest.since)));
         }
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        if let (Origin::Key(key), true) = (&relay.origin, interest.token.is_some()) {
+        if let (Origin::Key(key), true) = (&relay.origin, expelled) {
             let (session, request) = (*key, request.number);
             self.send_client(caller, ServerMessage::Lost { session, request, revoked: true });
         }
