@@ -65,7 +65,7 @@ const RELAYS: MutationTarget = MutationTarget {
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
     suites: &[
-        ("nodes", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "core::three_nodes"]),
+        ("nodes", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "core::cluster"]),
         ("storm", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "storm"]),
     ],
     storms: "300",

@@ -11,6 +11,8 @@
 //!   lists, tokens, force release ----> queries (ask all voters and merge)
 //! ```
 
+#[cfg(test)]
+mod cluster;
 mod direct;
 mod events;
 mod holders;
@@ -26,8 +28,6 @@ mod status;
 #[cfg(test)]
 mod storm;
 mod texts;
-#[cfg(test)]
-mod three_nodes;
 mod voter_host;
 mod watch;
 
@@ -420,11 +420,16 @@ mod testing {
 
     /// Creates a node of three, in a new cluster, connected to both others.
     pub(super) fn node_of_three(at: usize) -> NodeCore {
+        node_of(3, at, Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)))
+    }
+
+    /// Creates a node of a new cluster, connected to all others.
+    pub(super) fn node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
         let settings = Settings {
             id: ProcessId::from_index(at),
             cluster: 1,
-            coterie: AnyCoterie::Majority(Majority::new(3)),
-            terms: Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)),
+            coterie: AnyCoterie::Majority(Majority::new(n)),
+            terms,
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
                 bound: Span::from_millis(250),
@@ -432,15 +437,15 @@ mod testing {
             voter: VoterStart::New,
             ceiling: None,
             persists: false,
-            addresses: (0..3).map(|node| format!("127.0.0.1:{node}")).collect(),
+            addresses: (0..n).map(|node| format!("127.0.0.1:{node}")).collect(),
             client_address: None,
             sessions_most: 1_000,
             requests_most: 1_000,
-            seed: 1,
+            seed: 1 + at as u128,
             quotas: Quotas::default(),
         };
         let mut core = NodeCore::new(settings, Time(1));
-        for peer in (0..3).filter(|peer| *peer != at) {
+        for peer in (0..n).filter(|peer| *peer != at) {
             core.on_peer_link(ProcessId::from_index(peer), Ok(()), Time(1));
         }
         core.actions().for_each(drop);

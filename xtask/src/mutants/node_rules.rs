@@ -159,4 +159,16 @@ pub(super) const RULES: &[Rule] = &[
         from: "!self.is_lease() || self.candidate.is_continuous()",
         to: "self.echoed() > 0 || self.candidate.is_continuous()",
     },
+    Rule {
+        name: "a-lease-gets-votes-where-it-is-continuous",
+        file: "relay.rs",
+        from: "!self.is_lease() || self.candidate.counts(voter)",
+        to: "!self.is_lease() || self.candidate.counts(voter) || self.beat() > 0",
+    },
+    Rule {
+        name: "a-token-that-is-not-recorded-is-not-insisted-on",
+        file: "events.rs",
+        from: "                    relay.keep_token(claim, token);",
+        to: "",
+    },
 ];

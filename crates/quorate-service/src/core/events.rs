@@ -42,7 +42,18 @@ impl NodeCore {
                 CandidateEffect::Send(_, ToVoter::Raise { claim, token, .. })
                     if relay.has_lost(claim.request, token) =>
                 {
+                    relay.keep_token(claim, token);
                     lost.push(claim.request);
+                }
+                CandidateEffect::Send(voter, message @ ToVoter::Raise { claim, token, .. }) => {
+                    relay.note_recording(claim, token);
+                    sent.push((voter, message));
+                }
+                // The voter is asked once its echo shows that it counts.
+                CandidateEffect::Send(voter, ToVoter::Request { .. }) if !relay.may_ask(voter) => {
+                    if relay.note_unasked(voter) {
+                        sent.push((voter, relay.candidate.present(voter)));
+                    }
                 }
                 CandidateEffect::Send(voter, message) => sent.push((voter, message)),
                 CandidateEffect::Report(report) => reports.push(report),
@@ -334,6 +345,15 @@ impl NodeCore {
         self.answer_waiters(session, now);
         self.answer_pending(session, now);
         self.confirm_voters(session, now);
+        self.ask_further_voters(session, now);
+    }
+
+    /// Sends the requests of a lease to voters at which it has become continuous.
+    fn ask_further_voters(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        for voter in relay.take_askable() {
+            self.drive(session, now, |relay, out| relay.candidate.repeat_requests(voter, out));
+        }
     }
 
     /// Sends releases to voters that still list an ended request, because they were unreachable when it was released.

@@ -131,6 +131,9 @@ pub(super) struct Relay {
     pub(super) caller: CallerId,
     /// The newest beat that was announced to relays at other nodes.
     pub(super) announced_beat: u64,
+    /// Voters that were not sent the requests of a lease, because the lease is not known to be continuous there, with the beat
+    /// that was last sent instead.
+    unasked: BTreeMap<ProcessId, u64>,
     /// Until when the session, which was opened here, cannot have lapsed at any voter.
     pub(super) young_until: Time,
     /// Whether the lease has lapsed at the voters, or one of its locks was released by force. Then the lease is no longer
@@ -171,6 +174,8 @@ pub(super) struct Interest {
     pub(super) raised: u64,
     /// Latest position in a voter's queue; 0 until a voter has reported one.
     pub(super) queue_position: u32,
+    /// The last token that voters were asked to record, with its attempt.
+    pub(super) recording: Option<(u64, u64)>,
 }
 
 /// A call that waits for a lock, or for confirmation that the lock is still held.
@@ -224,6 +229,7 @@ impl Relay {
             forced: BTreeSet::new(),
             caller,
             announced_beat: 0,
+            unasked: BTreeMap::new(),
             young_until: Time::ZERO,
             doomed: false,
         }
@@ -276,6 +282,27 @@ impl Relay {
         !self.is_lease() || self.candidate.is_continuous()
     }
 
+    /// Returns whether a voter may be asked for votes. A lease that has lapsed must not get votes again, because a late call
+    /// or a node that was cut off has presented it to the voters once more.
+    pub(super) fn may_ask(&self, voter: ProcessId) -> bool {
+        !self.is_lease() || self.candidate.counts(voter)
+    }
+
+    /// Records that a voter was not sent a request; returns whether it has to be sent the present beat, so that its echo shows
+    /// whether it may be asked.
+    pub(super) fn note_unasked(&mut self, voter: ProcessId) -> bool {
+        let beat = self.beat();
+        self.unasked.insert(voter, beat) != Some(beat)
+    }
+
+    /// Takes the voters that have not been sent the requests of a lease, and may be asked now.
+    pub(super) fn take_askable(&mut self) -> Vec<ProcessId> {
+        let counts = |voter: &ProcessId| self.candidate.counts(*voter);
+        let askable: Vec<ProcessId> = self.unasked.keys().copied().filter(counts).collect();
+        self.unasked.retain(|voter, _| !askable.contains(voter));
+        askable
+    }
+
     /// Returns whether a lease has lapsed, according to voters that have received a call that waits for its answer.
     pub(super) fn has_lapsed(&self) -> bool {
         let calls = self.pending.iter().filter(|it| !it.opens).map(|it| it.beat);
@@ -297,6 +324,23 @@ impl Relay {
         let found = self.candidate.found_token(request).filter(|found| *found != token);
         let inside = self.candidate.inside(request).is_some();
         self.is_lease() && found.is_some() && !inside && !asked
+    }
+
+    /// Records that voters are asked to record a token for an attempt.
+    pub(super) fn note_recording(&mut self, claim: Claim, token: u64) {
+        if let Some(interest) = self.interests.get_mut(&claim.request) {
+            interest.recording = Some((claim.attempt, token));
+        }
+    }
+
+    /// Tells the candidate that voters are not asked to record a token. Otherwise it would insist on that token, although
+    /// votes that fit the known one may still arrive.
+    pub(super) fn keep_token(&mut self, claim: Claim, token: u64) {
+        let sent = self.interests.get(&claim.request).and_then(|interest| interest.recording);
+        let sent = sent.filter(|(attempt, _)| *attempt == claim.attempt).map(|(_, token)| token);
+        if sent != Some(token) {
+            self.candidate.not_raised(claim.request, token, sent);
+        }
     }
 
     /// Returns whether a lock that a lease has lost is given up. A call for the lock may be on its way here, because another
@@ -520,6 +564,7 @@ impl Interest {
             revision: None,
             raised: 0,
             queue_position: 0,
+            recording: None,
         }
     }
 

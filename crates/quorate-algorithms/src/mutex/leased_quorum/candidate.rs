@@ -139,8 +139,12 @@ impl<K: Name> Candidate<K> {
         out.extend(ProcessId::all(self.views.len()).map(|voter| self.beat_to(voter)));
     }
 
-    /// The present beat, with the stamps that the voter may not know.
     fn beat_to(&self, voter: ProcessId) -> CandidateEffect<K> {
+        CandidateEffect::Send(voter, self.present(voter))
+    }
+
+    /// The present beat, with the stamps that the voter may not know.
+    pub fn present(&self, voter: ProcessId) -> ToVoter<K> {
         let view = &self.views[voter.index()];
         let knows = |(request, pursuit): &(&RequestId, &Pursuit<K>)| {
             view.listed.contains_key(*request) || pursuit.votes.contains_key(&voter)
@@ -149,7 +153,7 @@ impl<K: Name> Candidate<K> {
         let waiting = unknown.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
         let (session, seen) = (self.session, view.seen());
         let confirms = view.confirmed && !view.continuous;
-        CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting, confirms })
+        ToVoter::Beat { session, seen, waiting, confirms }
     }
 
     /// Begins a beat of the client: sends it to all voters, and repeats messages that may have been lost.
@@ -274,6 +278,11 @@ impl<K: Name> Candidate<K> {
         let Some(view) = self.views.get_mut(voter.index()) else { return };
         view.avoided = false;
         out.push(self.beat_to(voter));
+        self.repeat_requests(voter, out);
+    }
+
+    /// Sends a voter the outstanding requests once more.
+    pub fn repeat_requests(&self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         for (request, pursuit) in &self.pursuits {
             if pursuit.asked.contains(voter) && !pursuit.votes.contains_key(&voter) {
                 out.push(CandidateEffect::Send(voter, self.request(*request, pursuit)));

@@ -8,7 +8,7 @@ pub(super) const SECOND: u64 = 1_000 * MS;
 pub(super) const DRIFT: i64 = Drift::ONE / 20;
 
 #[derive(Debug)]
-pub(super) struct Rng(pub(super) u64);
+pub(in crate::core) struct Rng(pub(in crate::core) u64);
 
 impl Rng {
     pub(super) fn next(&mut self) -> u64 {
@@ -23,15 +23,15 @@ impl Rng {
         u128::from(self.next()) << 64 | u128::from(self.next())
     }
 
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::core) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 
-    pub(super) fn index(&mut self, len: usize) -> usize {
+    pub(in crate::core) fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    pub(super) fn one_in(&mut self, many: u64) -> bool {
+    pub(in crate::core) fn one_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }
 }

@@ -29,6 +29,11 @@ impl<K: Name> Candidate<K> {
         broken.is_some_and(|echoed| echoed.number >= beat)
     }
 
+    /// Returns `true` if the session is known to be continuous at a voter, or if this candidate has confirmed it.
+    pub fn counts(&self, voter: ProcessId) -> bool {
+        self.views.get(voter.index()).is_some_and(|view| view.continuous || view.confirmed)
+    }
+
     pub(super) fn quorum_echo(&self, counts: impl Fn(&View<K>) -> bool) -> Option<Beat> {
         let views = self.views.iter().enumerate().filter(|(_, view)| counts(view));
         let echoed = views.filter_map(|(at, view)| Some((view.beat?, ProcessId::from_index(at))));

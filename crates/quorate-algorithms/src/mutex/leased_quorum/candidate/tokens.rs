@@ -151,6 +151,16 @@ impl<K: Name> Candidate<K> {
         }
     }
 
+    /// Takes note that messages with this token were not sent, so that no voter records it. `sent` is the last token of the
+    /// present attempt that was sent before. A token that is found on record can then still be kept, if further votes fit it.
+    pub fn not_raised(&mut self, request: RequestId, token: u64, sent: Option<u64>) {
+        if let Some(pursuit) = self.pursuits.get_mut(&request)
+            && pursuit.recording == Some(token)
+        {
+            (pursuit.raising, pursuit.recording) = (sent, sent);
+        }
+    }
+
     /// Rank of a request. Votes with a record are not given back. So a request without whose votes there is no quorum
     /// comes before a request that has found a record, and the latter before requests without a record. Otherwise two
     /// of them could wait for each other.

@@ -1,0 +1,75 @@
+//! Leases of three nodes that lapse, or are released, while some links are cut.
+
+use quorate_core::Span;
+use quorate_protocol::{CallResponse, Failure};
+
+use super::Cluster;
+use crate::lease::LeaseCall;
+
+/// Time after which a lease that no one keeps alive has lapsed. Its time-to-live is 8 s.
+const LAPSED: Span = Span::from_millis(8_500);
+
+/// The relay is kept for longer than the lease, so it has to ask the voters.
+#[test]
+fn a_keep_alive_of_a_lapsed_lease_is_refused_at_once() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(0, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    let held = cluster.acquire(0, 1);
+    assert!(cluster.is_granted(held));
+    // A call that reaches only its own node keeps the relay, and the session at the voter of that node.
+    cluster.pass(Span::from_millis(1_000));
+    cluster.cut([(0, 1), (0, 2)]);
+    let unheard = cluster.call(0, 1, LeaseCall::KeepAlive);
+    cluster.pass(Span::from_millis(7_500));
+    assert!(!cluster.is_alive(unheard));
+    assert!(cluster.nodes[0].relays.len() == 1, "the relay has not expired");
+    cluster.cut([]);
+    let late = cluster.call(0, 1, LeaseCall::KeepAlive);
+    let refused = CallResponse::Failed(Failure::NoSession);
+    assert_eq!(cluster.answers.get(&late), Some(&refused));
+}
+
+/// One node stays alone with a client that calls it. The two others have granted the client a lock, let its lease lapse and
+/// granted the lock to another client. Then one of them is connected to the lonely node again.
+#[test]
+fn a_voter_at_which_a_lease_has_lapsed_does_not_keep_it_alive() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(1, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    let kept = cluster.call(0, 1, LeaseCall::KeepAlive);
+    assert!(cluster.is_alive(kept));
+    cluster.cut([(0, 1), (0, 2)]);
+    let held = cluster.acquire(1, 1);
+    assert!(cluster.is_granted(held));
+    for _ in 0..4 {
+        let kept = cluster.call(0, 1, LeaseCall::KeepAlive);
+        cluster.pass(Span(LAPSED.0 / 4));
+        assert!(!cluster.is_alive(kept));
+    }
+    let opened = cluster.grant(2, 2, 8_000);
+    assert!(cluster.is_alive(opened));
+    let next = cluster.acquire(2, 2);
+    assert!(cluster.is_granted(next), "{:?}", cluster.answers.get(&next));
+    cluster.cut([(0, 2)]);
+    let late = cluster.call(0, 1, LeaseCall::KeepAlive);
+    cluster.pass(Span::from_millis(200));
+    assert!(!cluster.is_alive(late), "{:?}", cluster.answers.get(&late));
+}
+
+#[test]
+fn a_release_through_another_node_is_not_a_loss() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(0, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    let held = cluster.acquire(0, 1);
+    assert!(cluster.is_granted(held));
+    cluster.cut([(0, 1), (0, 2)]);
+    let released = cluster.release(1, 1);
+    assert_eq!(cluster.answers.get(&released), Some(&CallResponse::Done));
+    // The relay at the first node claims the lock until a voter tells it of the release.
+    cluster.cut([]);
+    cluster.pass(Span::from_millis(500));
+    assert!(cluster.nodes[0].relays.values().all(|relay| relay.interests.is_empty()));
+    assert!(!cluster.nodes[0].metrics_text().contains("why=\"expelled\""));
+}
