@@ -201,5 +201,5 @@ fn a_lease_survives_while_one_node_is_away() {
     let count = std::env::var("QUORATE_STORMS").ok().and_then(|text| text.parse().ok());
     let count = count.unwrap_or(40);
     let kept: u64 = (0..count).map(|seed| World::new(seed).run()).sum();
-    assert!(kept > 30 * count, "{kept} keep-alives in {count} worlds");
+    assert!(kept >= 30 * count, "{kept} keep-alives in {count} worlds");
 }
