@@ -9,6 +9,7 @@ use quorate_core::ProcessId;
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::OwnedMutexGuard;
+use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::config::Security;
@@ -57,7 +58,10 @@ pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Establishe
     let claim = link.claim();
     let slot = claim.acquire_slot().await.ok_or(HandshakeError::Superseded)?;
     let address = link.state().address.clone();
-    let connection = shared.network.connect(&address).await?;
+    let connecting = shared.network.connect(&address);
+    let connection = timeout(shared.config.limits.connect, connecting)
+        .await
+        .map_err(|_| HandshakeError::TimedOut)??;
     let mut stream = secure_dialled(shared, connection, link.peer).await?;
     stream.write_all(&hello(shared, link).encode()).await?;
     stream.flush().await?;

@@ -18,6 +18,9 @@ pub struct Limits {
     pub events: usize,
     /// Maximum number of incoming connections in a handshake. A further connection evicts the oldest.
     pub handshakes: usize,
+    /// Timeout of connecting. While packets are dropped, the operating system repeats the first one after 1 s, 2 s and 4 s,
+    /// so a new attempt is faster than a long wait.
+    pub connect: Duration,
     /// Timeout of connecting, TLS and handshake together.
     pub handshake: Duration,
     /// Idle time after which a keep-alive frame is sent.
@@ -41,12 +44,13 @@ impl Default for Limits {
             queue: 8 << 20,
             events: 4096,
             handshakes: 32,
+            connect: Duration::from_secs(1),
             handshake: Duration::from_secs(5),
             ping: Duration::from_secs(2),
             silence: Duration::from_secs(5),
             acknowledge: Duration::from_millis(100),
             redial: Duration::from_millis(20),
-            redial_max: Duration::from_secs(2),
+            redial_max: Duration::from_millis(500),
             stop: Duration::from_secs(5),
         }
     }

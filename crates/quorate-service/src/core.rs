@@ -181,6 +181,8 @@ pub struct NodeCore {
     leaving: Option<Time>,
     /// Number of votes from before a restart whose clients have sent no beat since. Updated periodically.
     unheard: usize,
+    /// Whether the node has just started and has not been connected to all peers yet.
+    connecting: bool,
     /// Error of the last write of the vote file, if it failed.
     disk_error: Option<String>,
     /// Error of the last write of the state file, if it failed.
@@ -220,8 +222,8 @@ enum Alarm {
     Question(u64),
     /// Sends all watched prefixes to a peer again.
     ResendWatches(ProcessId),
-    /// Counts votes from before a restart whose clients have sent no beat since. Contains the time of the start.
-    Unheard(Time),
+    /// Checks whether the start is complete. Contains the time of the start.
+    Start(Time),
 }
 
 /// Interval at which voters send each other their clocks.
@@ -255,6 +257,7 @@ impl NodeCore {
             actions: Vec::new(),
             leaving: None,
             unheard: 0,
+            connecting: n > 1,
             disk_error: None,
             state_file_error: None,
             peer_errors: BTreeMap::new(),
@@ -266,7 +269,7 @@ impl NodeCore {
             spans: None,
         };
         core.with_detector(now, |detector, out| detector.on_start(out));
-        core.count_unheard(now, now);
+        core.check_start(now, now);
         core
     }
 
@@ -299,7 +302,7 @@ impl NodeCore {
                 Alarm::Widen(request) => self.widen(request, now),
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::ResendWatches(peer) => self.resend_watches(peer),
-                Alarm::Unheard(started) => self.count_unheard(started, now),
+                Alarm::Start(started) => self.check_start(started, now),
             }
         }
         self.deliver_local(now);
@@ -419,12 +422,25 @@ mod testing {
     use quorate_core::quorum::Majority;
 
     /// Creates a node of three, in a new cluster, connected to both others.
+    fn terms() -> Terms {
+        Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000))
+    }
+
     pub(super) fn node_of_three(at: usize) -> NodeCore {
-        node_of(3, at, Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)))
+        node_of(3, at, terms())
     }
 
     /// Creates a node of a new cluster, connected to all others.
     pub(super) fn node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
+        let mut core = unconnected_node_of(n, at, terms);
+        for peer in (0..n).filter(|peer| *peer != at) {
+            core.on_peer_link(ProcessId::from_index(peer), Ok(()), Time(1));
+        }
+        core.actions().for_each(drop);
+        core
+    }
+
+    fn unconnected_node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
         let settings = Settings {
             id: ProcessId::from_index(at),
             cluster: 1,
@@ -444,17 +460,15 @@ mod testing {
             seed: 1 + at as u128,
             quotas: Quotas::default(),
         };
-        let mut core = NodeCore::new(settings, Time(1));
-        for peer in (0..n).filter(|peer| *peer != at) {
-            core.on_peer_link(ProcessId::from_index(peer), Ok(()), Time(1));
-        }
-        core.actions().for_each(drop);
-        core
+        NodeCore::new(settings, Time(1))
     }
 
     #[test]
     fn each_reason_is_named_and_goes_away_again() {
-        let mut core = node_of_three(0);
+        let mut core = unconnected_node_of(3, 0, terms());
+        core.on_peer_link(ProcessId::new(1), Ok(()), Time(1));
+        assert!(core.reasons()[0].starts_with("connecting: 1 of 2"), "{:?}", core.reasons());
+        core.on_peer_link(ProcessId::new(2), Ok(()), Time(1));
         assert_eq!(core.reasons(), [""; 0]);
         core.state_written(Err("no space left".to_owned()));
         assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());
@@ -476,5 +490,15 @@ mod testing {
         assert_eq!(core.reasons(), [""; 0]);
         core.leave(Time(4));
         assert!(core.reasons()[0].starts_with("leaving: "));
+    }
+
+    #[test]
+    fn a_peer_that_is_down_delays_readiness_by_two_seconds() {
+        let mut core = unconnected_node_of(3, 0, terms());
+        core.on_peer_link(ProcessId::new(1), Ok(()), Time(1));
+        core.wake(Time(1) + Span::from_millis(1_900), 0);
+        assert_eq!(core.reasons().len(), 1, "{:?}", core.reasons());
+        core.wake(Time(1) + Span::from_millis(2_000), 0);
+        assert_eq!(core.reasons(), [""; 0]);
     }
 }

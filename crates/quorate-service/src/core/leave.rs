@@ -16,6 +16,7 @@ impl NodeCore {
     pub fn on_peer_link(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         let is_up = up.is_ok();
         self.up.insert(peer, up);
+        self.connecting &= self.peers_up() + 1 < self.settings.addresses.len();
         if is_up {
             self.leaving_peers.remove(peer);
             self.watch.forget_votes_of(peer);

@@ -10,15 +10,20 @@ use super::{Alarm, NodeCore, PeerError};
 /// of a client that has died may last longer.
 const RESTART_GRACE: Span = Span::from_millis(5_000);
 
-/// Interval at which the votes of such clients are counted.
-const UNHEARD_INTERVAL: Span = Span::from_millis(100);
+/// Time after the start at which a node becomes ready even if it is not connected to all peers. Covers the longest pause
+/// between two dials of a peer.
+const CONNECT_GRACE: Span = Span::from_millis(2_000);
+
+/// Interval at which a node that has just started checks both.
+const START_INTERVAL: Span = Span::from_millis(100);
 
 impl NodeCore {
-    /// Counts the votes from before a restart whose clients have sent no beat since.
-    pub(super) fn count_unheard(&mut self, started: Time, now: Time) {
+    /// Counts the votes from before a restart whose clients have sent no beat since, and ends the wait for peers.
+    pub(super) fn check_start(&mut self, started: Time, now: Time) {
         self.unheard = if now < started + RESTART_GRACE { self.voter.unheard() } else { 0 };
-        if self.unheard > 0 {
-            self.alarms.insert((now + UNHEARD_INTERVAL, Alarm::Unheard(started)));
+        self.connecting &= now < started + CONNECT_GRACE;
+        if self.unheard > 0 || self.connecting {
+            self.alarms.insert((now + START_INTERVAL, Alarm::Start(started)));
         }
     }
 
@@ -69,6 +74,12 @@ impl NodeCore {
             let (heard, n) = (self.reachable().len(), self.settings.addresses.len());
             reasons
                 .push(format!("no-quorum: {heard} of {n} nodes are reachable, including this one"));
+        } else if self.connecting {
+            // The next node of a rolling restart may stop as soon as this one is ready.
+            let (up, peers) = (self.peers_up(), self.settings.addresses.len() - 1);
+            reasons.push(format!(
+                "connecting: {up} of {peers} peers are connected; the node is ready once all are, or 2 s after its start"
+            ));
         }
         reasons
     }
