@@ -254,6 +254,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         }
         let mut numbers = (base..).zip(numbers);
         let tracks_waiting = self.model.starvation_property().is_some();
+        let keeps_edges = keeps_edges(self.model);
         for Expanded { fresh, parents, mut edges, steps, has_back_edge, stuck, .. } in expanded {
             self.progress.steps += steps;
             self.has_back_edge |= has_back_edge;
@@ -278,7 +279,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
                 }
                 self.next.push((number, fresh.state));
             }
-            if tracks_waiting {
+            if keeps_edges {
                 self.edges.add(&parents, &edges);
             }
         }
@@ -343,6 +344,12 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
     }
 }
 
+/// Whether edges are needed: for cycles in which a process waits forever, and because a reduction may skip a step forever if
+/// there is a cycle.
+fn keeps_edges(model: &(impl Model + ?Sized)) -> bool {
+    model.starvation_property().is_some() || model.is_reduced()
+}
+
 impl<S> Expanded<S> {
     fn none() -> Self {
         Self {
@@ -362,8 +369,7 @@ impl<S> Expanded<S> {
         next_depth_start: u32,
         batch: &[(u32, S)],
     ) -> Self {
-        // Without a starvation property cycles are not searched, so edges need not be kept.
-        let keeps_edges = model.starvation_property().is_some();
+        let keeps_edges = keeps_edges(model);
         let mut found = Self::none();
         let mut successors = Vec::with_capacity(batch.len() * 4);
         let mut prints = Vec::with_capacity(batch.len() * 4);

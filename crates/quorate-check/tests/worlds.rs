@@ -7,8 +7,8 @@ use quorate_algorithms::election::Bully;
 use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
-    AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Model, MutexUsers, World,
-    estimate, explore,
+    AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, FairnessClass, Fingerprint,
+    Model, MutexUsers, Successor, World, estimate, explore, fingerprint_of,
 };
 use quorate_core::agreement::{AgreementKind, Value};
 use quorate_core::quorum::Majority;
@@ -133,4 +133,68 @@ fn a_timer_that_is_too_short_is_found_out() {
     let found = bullies(0, 3);
     let End::Broken(broken) = found.end else { panic!("{:?}", found.end) };
     assert_eq!((broken.property, broken.steps.len()), (Property::E1, 2));
+}
+
+/// A system of two states that recur, explored with a reduction.
+struct Reduced {
+    starvation: Option<Property>,
+}
+
+impl Model for Reduced {
+    type State = bool;
+    type Action = ();
+
+    fn initial_states(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn fingerprint(&self, state: &bool) -> Fingerprint {
+        fingerprint_of(state)
+    }
+
+    fn successors(&self, state: &bool, successors: &mut Vec<Successor<bool, ()>>) {
+        successors.push(Successor { action: (), class: Some(FairnessClass(0)), state: !state });
+    }
+
+    fn broken(&self, _: &bool) -> Option<Property> {
+        None
+    }
+
+    fn broken_when_quiescent(&self, _: &bool) -> Option<Property> {
+        None
+    }
+
+    fn waiting(&self, _: &bool) -> u8 {
+        0
+    }
+
+    fn starvation_property(&self) -> Option<Property> {
+        self.starvation
+    }
+
+    fn goals_reached(&self, _: &bool) -> u64 {
+        0
+    }
+
+    fn goals(&self) -> u64 {
+        0
+    }
+
+    fn is_reduced(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self, _: &bool) -> usize {
+        1
+    }
+}
+
+#[test]
+fn states_that_recur_are_reported_even_if_only_safety_is_checked() {
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    for starvation in [Some(Property::ME2), None] {
+        let end = explore(&Reduced { starvation }, bounds, |_| ControlFlow::Continue(())).end;
+        // The reduction might skip a step forever.
+        assert!(matches!(end, End::Cyclic), "{starvation:?}");
+    }
 }
