@@ -8,6 +8,7 @@
 //!   partial-order reduction was in use. The [`Exploration`] does not depend on the number of threads.
 //! - [`scenario_of`] makes a scenario of a counterexample, which the simulator runs to the same end.
 //! - [`estimate()`] estimates the number of states from a part of them.
+//! - [`quorums`] analyses quorum systems.
 
 mod counterexample;
 mod estimate;
@@ -15,6 +16,7 @@ mod explore;
 mod fingerprint;
 mod lasso;
 mod model;
+pub mod quorums;
 mod users;
 mod visited;
 mod world;

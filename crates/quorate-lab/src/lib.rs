@@ -4,14 +4,12 @@
 //!
 //! - [`campaign`] runs scenarios that are drawn from seeds, and [`shrink()`] makes a violating one smaller.
 //! - [`experiment`] contains the experiments.
-//! - [`quorums`] analyses quorum systems.
 //! - [`shard`] runs a part of a campaign or an experiment on each of several machines.
 
 mod attempt;
 pub mod campaign;
 mod cause;
 pub mod experiment;
-pub mod quorums;
 pub mod shard;
 pub mod shard_file;
 mod shrink;

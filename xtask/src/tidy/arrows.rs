@@ -31,6 +31,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "quorate-core",
             "quorate-algorithms",
             "quorate-sim",
+            "quorate-check",
             "quorate-run",
             "quorate-draw",
             "quorate-lab",

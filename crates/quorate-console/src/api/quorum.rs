@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
+use quorate_check::quorums::{QuorumReport, analyse as analysed};
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_draw::Theme;
 use quorate_draw::topology::Topology;
-use quorate_lab::quorums::{QuorumReport, analyse as analysed};
 use quorate_sim::notation::SetText;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use quorate_check::quorums::{ANALYSED_MOST, analyse};
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_draw::topology::Topology;
-use quorate_lab::quorums::{ANALYSED_MOST, analyse};
 
 use crate::CommandResult;
 use crate::arguments::QuorumFlags;

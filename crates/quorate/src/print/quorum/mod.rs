@@ -5,9 +5,9 @@ mod verdicts;
 
 use std::io::{self, Write};
 
+use quorate_check::quorums::QuorumReport;
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet};
-use quorate_lab::quorums::QuorumReport;
 use quorate_sim::monitor::name_all;
 
 use super::style::BOLD;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use quorate_check::quorums::{DisjointQuorums, QuorumReport, SurvivalBySize, ViewQuorumReport};
 use quorate_core::ProcessId;
-use quorate_lab::quorums::{DisjointQuorums, QuorumReport, SurvivalBySize, ViewQuorumReport};
 use quorate_sim::monitor::name_all;
 
 use super::in_braces;

@@ -16,7 +16,7 @@ mod sample;
 mod survival;
 mod view;
 
-use quorate_core::quorum::QuorumSystem;
+use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ pub struct QuorumReport {
 /// Analyses a system under the view that `failed` have failed. Views that are too many to enumerate are sampled with the
 /// seed. If not all quorums can be listed, the one of `shown` is.
 pub fn analyse(
-    system: &impl QuorumSystem,
+    system: &AnySystem,
     failed: &ProcessSet,
     shown: ProcessId,
     seed: u64,

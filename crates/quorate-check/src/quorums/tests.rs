@@ -1,4 +1,4 @@
-use quorate_core::quorum::{AnySystem, GivenPerView};
+use quorate_core::quorum::{AnyPerView, AnySystem, GivenPerView};
 
 use super::*;
 
@@ -93,6 +93,7 @@ fn quorums_of_one_view_that_are_apart_are_found() {
         2,
         [0, 1].map(|own| (ProcessSet::new(), ProcessId::new(own), set(&[own]))),
     );
+    let disjoint = AnySystem::PerView(AnyPerView::Given(disjoint));
     let report = analyse(&disjoint, &ProcessSet::new(), ProcessId::new(0), 0);
     assert!(!report.meets_within_view && !report.maekawa.every_two_meet);
     let found = report.disjoint_within_view.expect("evidence");
