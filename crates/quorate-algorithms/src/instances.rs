@@ -4,16 +4,14 @@
 //! An instance starts when the first command, message or timer with its number arrives. All instances receive beliefs
 //! about crashes. An instance that starts later also knows the crashes that were reported before.
 
-use alloc::collections::BTreeMap;
-
-use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet};
+use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, SortedMap};
 
 /// Any number of instances of a process, started on demand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instances<P> {
     /// The initial state of the next instance. It has received nothing but beliefs, round ends and recoveries.
     template: P,
-    started: BTreeMap<u64, P>,
+    started: SortedMap<u64, P>,
 }
 
 /// A command, message, timer or output of one instance.
@@ -29,7 +27,7 @@ pub struct Numbered<T> {
 impl<P: Process> Instances<P> {
     /// Creates instances as clones of `template`.
     pub const fn new(template: P) -> Self {
-        Self { template, started: BTreeMap::new() }
+        Self { template, started: SortedMap::new() }
     }
 
     fn with_instance<A>(

@@ -1,10 +1,10 @@
 //! The connection to a node of quorate. After a break, pending calls are sent again: every call is idempotent.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use quorate_core::SortedMap;
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::{
     Call, CallResponse, ClientMessage, Failure, HolderChange, Mode, Name, ServerMessage,
@@ -52,8 +52,8 @@ pub(crate) struct Worker {
     endpoints: Vec<String>,
     dialler: Dialler,
     current: usize,
-    pending: BTreeMap<u64, Pending>,
-    sessions: BTreeMap<SessionKey, Arc<SessionState>>,
+    pending: SortedMap<u64, Pending>,
+    sessions: SortedMap<SessionKey, Arc<SessionState>>,
     watchers: Vec<(String, mpsc::UnboundedSender<HolderChange>)>,
     last_number: u64,
     /// Reason why there is no connection.
@@ -61,9 +61,9 @@ pub(crate) struct Worker {
     /// Whether the reason is that a node does not admit this client.
     not_admitted: bool,
     /// Held locks by session and request. After a reconnect they are repeated to the new node.
-    granted: BTreeMap<(SessionKey, u64), Grant>,
+    granted: SortedMap<(SessionKey, u64), Grant>,
     /// Acquire calls that repeat a held lock to a node, by call number.
-    repeated: BTreeMap<u64, (SessionKey, u64)>,
+    repeated: SortedMap<u64, (SessionKey, u64)>,
     /// Client addresses of the other nodes.
     other_nodes: Vec<String>,
     /// Number of the status call that queries these addresses.
@@ -85,14 +85,14 @@ impl Worker {
             endpoints,
             dialler,
             current: 0,
-            pending: BTreeMap::new(),
-            sessions: BTreeMap::new(),
+            pending: SortedMap::new(),
+            sessions: SortedMap::new(),
             watchers: Vec::new(),
             last_number: 0,
             last_error: String::new(),
             not_admitted: false,
-            granted: BTreeMap::new(),
-            repeated: BTreeMap::new(),
+            granted: SortedMap::new(),
+            repeated: SortedMap::new(),
             other_nodes: Vec::new(),
             member_query: 0,
             switches: false,
@@ -227,7 +227,7 @@ impl Worker {
     fn expire_pending(&mut self) {
         let now = Moment::now();
         let late = |_: &u64, pending: &mut Pending| pending.until.is_some_and(|until| until <= now);
-        for (_, pending) in self.pending.extract_if(.., late).collect::<Vec<_>>() {
+        for (_, pending) in self.pending.extract(late) {
             let _ = pending.reply.send(Err(self.no_connection()));
         }
         // The callers of these have given up.

@@ -21,14 +21,13 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::Electorate;
-use quorate_core::{ProcessId, ProcessSet, Span};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Span};
 use quorate_protocol::{Attached, Failure, SessionKey, handshake};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -138,7 +137,7 @@ pub(crate) async fn open(
         identity,
         candidate: attached.candidate,
         addresses,
-        replies: BTreeMap::new(),
+        replies: SortedMap::new(),
     };
     tokio::spawn(task.run());
     let ttl = Duration::from_nanos(ttl.0);

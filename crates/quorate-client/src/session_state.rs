@@ -1,10 +1,10 @@
 //! State of a session: how long it is valid, and the status of each of its locks.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quorate_core::SortedMap;
 use quorate_protocol::{HeldLock, Validity};
 use tokio::sync::{Notify, watch};
 
@@ -19,7 +19,7 @@ pub(crate) struct SessionState {
     /// Notified when the deadline changes and when the session ends.
     changed: Notify,
     ended: AtomicBool,
-    requests: Mutex<BTreeMap<u64, watch::Sender<LockStatus>>>,
+    requests: Mutex<SortedMap<u64, watch::Sender<LockStatus>>>,
 }
 
 impl SessionState {
@@ -32,7 +32,7 @@ impl SessionState {
         }
     }
 
-    fn requests(&self) -> MutexGuard<'_, BTreeMap<u64, watch::Sender<LockStatus>>> {
+    fn requests(&self) -> MutexGuard<'_, SortedMap<u64, watch::Sender<LockStatus>>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

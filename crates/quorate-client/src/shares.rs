@@ -1,8 +1,8 @@
 //! Guards of a relayed session that share a lock. The voters know one request, regardless of the number of guards.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use quorate_core::SortedMap;
 use quorate_protocol::Name;
 use tokio::sync::watch;
 
@@ -11,7 +11,7 @@ use crate::lock_status::LockStatus;
 /// The locks that a session requests or holds, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
-    by_name: Mutex<BTreeMap<Name, Share>>,
+    by_name: Mutex<SortedMap<Name, Share>>,
 }
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum Joined {
 }
 
 impl Shares {
-    fn by_name(&self) -> MutexGuard<'_, BTreeMap<Name, Share>> {
+    fn by_name(&self) -> MutexGuard<'_, SortedMap<Name, Share>> {
         self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,6 +6,7 @@
 //! - [`ProcessId`], [`ProcessSet`], [`Time`] and [`Span`]: the vocabulary of inputs and effects.
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock_sync`]: the commands and outputs of
 //!   each family of algorithms.
+//! - [`SortedMap`] and [`SortedSet`]: collections of which states are built.
 //! - [`quorum`], [`VCube`], [`SpanningTree`], [`LamportClock`] and [`VectorClock`]: parts of which algorithms are built.
 //! - [`Profile`], [`Assumption`], [`Property`] and [`Cost`]: what an algorithm declares. [`definition`] defines the
 //!   properties.
@@ -40,6 +41,7 @@ mod process_id;
 mod process_set;
 mod profile;
 pub mod quorum;
+pub mod sorted;
 mod spanning_tree;
 mod stack;
 mod time;
@@ -60,6 +62,7 @@ pub use process::Process;
 pub use process_id::ProcessId;
 pub use process_set::ProcessSet;
 pub use profile::{Assumption, Cost, Profile, Property, Specimen};
+pub use sorted::{SortedMap, SortedSet};
 pub use spanning_tree::SpanningTree;
 pub use stack::{Layered, Route, Stack, UpperLayer};
 pub use time::{Drift, Offset, Span, Time};

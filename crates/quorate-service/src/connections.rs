@@ -4,11 +4,11 @@
 //! evicted, so that connections that were merely opened cannot keep clients out. An unadmitted connection is also closed if
 //! it is not admitted in time.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quorate_core::SortedMap;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -27,10 +27,10 @@ pub(crate) struct Connections {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    open: BTreeMap<u64, IpAddr>,
-    per_address: BTreeMap<IpAddr, usize>,
+    open: SortedMap<u64, IpAddr>,
+    per_address: SortedMap<IpAddr, usize>,
     /// Connections whose client is not admitted yet, the oldest first.
-    unadmitted: BTreeMap<u64, Arc<Notify>>,
+    unadmitted: SortedMap<u64, Arc<Notify>>,
 }
 
 /// One connection. It is counted until this is dropped, or until the connection is evicted.

@@ -31,7 +31,7 @@ mod texts;
 mod voter_host;
 mod watch;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{
@@ -39,7 +39,7 @@ use quorate_algorithms::mutex::leased_quorum::{
     Voter,
 };
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{DelayBounds, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{DelayBounds, Process, ProcessId, ProcessSet, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Name, ServerMessage};
 use sha2::{Digest, Sha256};
 
@@ -159,22 +159,22 @@ pub struct NodeCore {
     suspected: ProcessSet,
     /// Peers that have announced that they stop.
     leaving_peers: ProcessSet,
-    relays: BTreeMap<u128, Relay>,
+    relays: SortedMap<u128, Relay>,
     /// Sessions by the candidates of their relays.
-    candidates: BTreeMap<CandidateId, u128>,
+    candidates: SortedMap<CandidateId, u128>,
     /// Sessions that are being looked up at the voters, with the calls that wait for the result.
-    lookups: BTreeMap<u128, resume::Lookup>,
+    lookups: SortedMap<u128, resume::Lookup>,
     direct: direct::DirectClients,
     /// Acquire calls of the front ends, which are withdrawn if the caller does not receive the answer. Contains the
     /// session, and the request once it is granted.
-    withdrawable: BTreeMap<CallerId, (u128, Option<RequestId>)>,
+    withdrawable: SortedMap<CallerId, (u128, Option<RequestId>)>,
     texts: texts::Texts,
-    pending_questions: BTreeMap<u64, PendingQuestion>,
+    pending_questions: SortedMap<u64, PendingQuestion>,
     watch: watch::Watches,
     /// Whether each peer is connected, with the reason if it is not.
-    up: BTreeMap<ProcessId, Result<(), String>>,
-    client_addresses: BTreeMap<ProcessId, String>,
-    alarms: BTreeSet<(Time, Alarm)>,
+    up: SortedMap<ProcessId, Result<(), String>>,
+    client_addresses: SortedMap<ProcessId, String>,
+    alarms: SortedSet<(Time, Alarm)>,
     /// Messages for the voter or for candidates of this node that are not delivered yet.
     local_messages: VecDeque<LocalMessage>,
     actions: Vec<Action>,
@@ -187,13 +187,13 @@ pub struct NodeCore {
     disk_error: Option<String>,
     /// Error of the last write of the state file, if it failed.
     state_file_error: Option<String>,
-    peer_errors: BTreeMap<ProcessId, PeerError>,
+    peer_errors: SortedMap<ProcessId, PeerError>,
     /// When an implausible message of each peer was last logged.
-    distrusted: BTreeMap<ProcessId, Time>,
+    distrusted: SortedMap<ProcessId, Time>,
     owners: quotas::Owners,
     counter: u64,
     /// When each lock was last released through this node.
-    released: BTreeMap<Name, Time>,
+    released: SortedMap<Name, Time>,
     pub(crate) metrics: Metrics,
     pub(crate) spans: Option<Spans>,
 }
@@ -242,17 +242,17 @@ impl NodeCore {
             timers: Vec::new(),
             suspected: ProcessSet::new(),
             leaving_peers: ProcessSet::new(),
-            relays: BTreeMap::new(),
-            candidates: BTreeMap::new(),
-            lookups: BTreeMap::new(),
+            relays: SortedMap::new(),
+            candidates: SortedMap::new(),
+            lookups: SortedMap::new(),
             direct: direct::DirectClients::default(),
-            withdrawable: BTreeMap::new(),
+            withdrawable: SortedMap::new(),
             texts: texts::Texts::default(),
-            pending_questions: BTreeMap::new(),
+            pending_questions: SortedMap::new(),
             watch: watch::Watches::default(),
-            up: BTreeMap::new(),
-            client_addresses: BTreeMap::new(),
-            alarms: BTreeSet::from([(now, Alarm::Gossip)]),
+            up: SortedMap::new(),
+            client_addresses: SortedMap::new(),
+            alarms: SortedSet::from([(now, Alarm::Gossip)]),
             local_messages: VecDeque::new(),
             actions: Vec::new(),
             leaving: None,
@@ -260,11 +260,11 @@ impl NodeCore {
             connecting: n > 1,
             disk_error: None,
             state_file_error: None,
-            peer_errors: BTreeMap::new(),
-            distrusted: BTreeMap::new(),
+            peer_errors: SortedMap::new(),
+            distrusted: SortedMap::new(),
             owners: quotas::Owners::default(),
             counter: 0,
-            released: BTreeMap::new(),
+            released: SortedMap::new(),
             metrics: Metrics::new(),
             spans: None,
         };

@@ -8,13 +8,12 @@
 //! Calls of a client are handled in the task of its connection, under a lock. Passing them to another task would cost two
 //! more wake-ups per request.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, Span, Time};
 use quorate_net::{Event, Events, Mesh, codec};
 use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerMessage};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -170,9 +169,9 @@ pub(crate) struct EventLoop {
     /// Actions that wait until the records before them are written.
     unsent: Vec<Action>,
     mesh: Mesh,
-    clients: BTreeMap<CallerId, mpsc::Sender<ServerMessage>>,
+    clients: SortedMap<CallerId, mpsc::Sender<ServerMessage>>,
     /// Messages to each peer, which are sent together at the end of a batch.
-    outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
+    outgoing: SortedMap<ProcessId, Vec<PeerMessage>>,
     /// Desired content of the state file. A separate task writes it.
     disk: Option<watch::Sender<DurableState>>,
     /// Destination of traces, and the difference between the wall clock and the node's clock.
@@ -189,7 +188,7 @@ impl EventLoop {
         disk: Option<watch::Sender<DurableState>>,
         spans: Option<(SpanSink, Duration)>,
     ) -> Self {
-        let (unsent, clients, outgoing) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let (unsent, clients, outgoing) = (Vec::new(), SortedMap::new(), SortedMap::new());
         let armed = Time::ZERO;
         Self { core, votes, unsent, mesh, clients, outgoing, disk, spans, armed }
     }

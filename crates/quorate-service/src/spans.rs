@@ -1,11 +1,10 @@
 //! Spans that a node writes about requests, for OpenTelemetry.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
-use quorate_core::{ProcessId, Time};
+use quorate_core::{ProcessId, SortedMap, Time};
 use quorate_protocol::Name;
 use quorate_protocol::spans::{Span, line, request_number, span_id};
 use tokio::sync::mpsc;
@@ -17,7 +16,7 @@ const HEARD_MOST: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Spans {
     /// When this voter received each request.
-    heard: BTreeMap<RequestId, Time>,
+    heard: SortedMap<RequestId, Time>,
     finished: Vec<Span>,
 }
 

@@ -9,7 +9,6 @@
 //!   that all instances of OM(m - 1) and below run at the same time, one level in each round. A lieutenant that receives
 //!   nothing relays this as "nothing", a separate value. It becomes the order to retreat after the votes have been counted.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -19,7 +18,7 @@ use core::marker::PhantomData;
 use quorate_core::agreement::{AgreementKind, Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property,
+    Profile, Property, SortedMap,
 };
 
 use super::reduction::General;
@@ -53,7 +52,7 @@ pub struct OralMessages<C> {
     /// The commander's own order.
     order: Option<Value>,
     /// The values received by a lieutenant, by path. The path excludes the commander, and its last element is the sender.
-    heard: BTreeMap<Path, Option<Value>>,
+    heard: SortedMap<Path, Option<Value>>,
     rule: PhantomData<C>,
 }
 
@@ -78,7 +77,7 @@ pub enum Message {
 impl<C: OutcomeRule> OralMessages<C> {
     /// Creates general `id` of `n` under a commander, with at most `m` traitors.
     pub fn new(n: usize, id: ProcessId, commander: ProcessId, m: usize) -> Self {
-        let (round, order, heard) = (1, None, BTreeMap::new());
+        let (round, order, heard) = (1, None, SortedMap::new());
         Self { id, n, commander, m, round, order, heard, rule: PhantomData }
     }
 

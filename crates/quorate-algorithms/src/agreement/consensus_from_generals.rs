@@ -8,14 +8,13 @@
 //! - **Costs**: the cost of interactive consistency, and nothing more; m + 1 rounds.
 //! - **Departs from the paper**: if no value has a majority, the most frequent one is decided, and the least of several.
 
-use alloc::collections::BTreeMap;
 use core::cmp::Reverse;
 use core::convert::Infallible;
 
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
-    Cost, Effects, Kind, Layer, Message, Process, ProcessId, Profile, Property, Route, Stack,
-    UpperLayer,
+    Cost, Effects, Kind, Layer, Message, Process, ProcessId, Profile, Property, Route, SortedMap,
+    Stack, UpperLayer,
 };
 
 use super::interactive_consistency::InteractiveConsistency;
@@ -92,7 +91,7 @@ impl UpperLayer<InteractiveConsistency> for MostFrequent {
 
 /// The most frequent value, and the least of several equally frequent ones.
 fn most_frequent(entries: &[Option<Value>]) -> Option<Value> {
-    let mut counts: BTreeMap<Value, u64> = BTreeMap::new();
+    let mut counts: SortedMap<Value, u64> = SortedMap::new();
     for value in entries.iter().flatten() {
         *counts.entry(*value).or_default() += 1;
     }

@@ -10,7 +10,6 @@
 //!   to prove that the commander lies. An order that arrives in round r must have r signatures. The paper leaves it to
 //!   timeouts to reject an order that arrives too late to be relayed.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::mem;
@@ -18,7 +17,7 @@ use core::mem;
 use quorate_core::agreement::{AgreementKind, Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property,
+    Profile, Property, SortedSet,
 };
 
 use super::reduction::General;
@@ -37,7 +36,7 @@ pub struct SignedGenerals {
     /// The current round, from 1 on; greater than m + 1 when the algorithm is over.
     round: u64,
     /// The orders signed by the commander, at most two. At the commander, its own order.
-    orders: BTreeSet<Value>,
+    orders: SortedSet<Value>,
     /// Orders that arrived in this round and will be relayed at its end.
     unrelayed: Vec<Message>,
 }
@@ -62,7 +61,7 @@ impl SignedGenerals {
         key: SecretKey,
         keys: PublicKeys,
     ) -> Self {
-        let (round, orders, unrelayed) = (1, BTreeSet::new(), Vec::new());
+        let (round, orders, unrelayed) = (1, SortedSet::new(), Vec::new());
         Self { id, n, commander, m, key, keys, round, orders, unrelayed }
     }
 

@@ -12,7 +12,6 @@
 //! - **Departs from the paper**: a process does not send to itself. If there is nothing new in a round, an empty
 //!   message is sent, as in the paper.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -23,7 +22,7 @@ use core::mem;
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, Profile,
-    Property,
+    Property, SortedSet,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -55,9 +54,9 @@ pub struct FloodSet<R> {
     /// The total number of rounds.
     rounds: u64,
     proposed: bool,
-    values: BTreeSet<Value>,
+    values: SortedSet<Value>,
     /// Known values that this process has not sent yet.
-    unsent: BTreeSet<Value>,
+    unsent: SortedSet<Value>,
     rule: PhantomData<R>,
 }
 
@@ -73,8 +72,8 @@ impl<R: Rounds> FloodSet<R> {
             round: 1,
             rounds: R::rounds(f),
             proposed: false,
-            values: BTreeSet::new(),
-            unsent: BTreeSet::new(),
+            values: SortedSet::new(),
+            unsent: SortedSet::new(),
             rule: PhantomData,
         }
     }

@@ -17,14 +17,13 @@
 //! The average leaves outliers out, as the paper's "fault-tolerant average" does: it is taken over the largest set of
 //! clocks that differ from each other by at most a given span. Outliers are left out of the average but are corrected too.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::clock_sync::{Command, Limits, Misuse, Output, Reading, Standard};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Offset, Process, ProcessId, ProcessSet,
-    Profile, Property, Span, Time,
+    Profile, Property, SortedMap, Span, Time,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -58,7 +57,7 @@ struct Poll {
     /// The master's correction when the round began. The other clocks are compared with the clock corrected by this.
     correction: Offset,
     silent: ProcessSet,
-    read: BTreeMap<ProcessId, Reading>,
+    read: SortedMap<ProcessId, Reading>,
 }
 
 /// A round in progress, as seen by a polled process.
@@ -131,7 +130,7 @@ impl Berkeley {
         others.subtract(&self.crashed);
         out.multicast(others.clone(), Message::Poll { round: self.round });
         let (asked, correction) = (out.now(), self.correction);
-        self.poll = Some(Poll { asked, correction, silent: others, read: BTreeMap::new() });
+        self.poll = Some(Poll { asked, correction, silent: others, read: SortedMap::new() });
         self.conclude_if_complete(out);
     }
 

@@ -17,13 +17,12 @@
 //! Several answers are intersected. Of m answers, f = (m - 1) / 2, rounded down, may be lies. The result is the
 //! interval from the lowest to the highest point that lies in at least m - f of the intervals. The true time is in it.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use quorate_core::clock_sync::{Command, Limits, Misuse, Output, Reading, Standard};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile, Property,
-    Span, Time,
+    SortedMap, Span, Time,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -53,7 +52,7 @@ struct Attempt {
     /// The servers that have answered the current probe.
     heard: ProcessSet,
     /// The best reading of each server, and when it was taken.
-    best: BTreeMap<ProcessId, (Reading, Time)>,
+    best: SortedMap<ProcessId, (Reading, Time)>,
 }
 
 /// The messages of Cristian's algorithm.
@@ -92,7 +91,7 @@ impl Cristian {
 
     fn begin(&mut self, out: &mut Effects<Self>) {
         let (asked, heard) = (out.now(), ProcessSet::new());
-        self.attempt = Some(Attempt { left: self.probes, asked, heard, best: BTreeMap::new() });
+        self.attempt = Some(Attempt { left: self.probes, asked, heard, best: SortedMap::new() });
         self.probe(out);
     }
 

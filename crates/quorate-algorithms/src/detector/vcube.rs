@@ -16,7 +16,6 @@
 //! alive. So j has one tester in each of its clusters, and live processes take over the tests of crashed ones.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -26,7 +25,7 @@ use core::marker::PhantomData;
 use quorate_core::detector::Detector;
 use quorate_core::{
     Assumption, Belief, Cost, DelayBounds, Effects, Kind, Layer, Process, ProcessId, ProcessSet,
-    Profile, Property, Span, VCube,
+    Profile, Property, SortedMap, Span, VCube,
 };
 
 use super::status_counters::{CounterUpdate, StatusCounters};
@@ -46,7 +45,7 @@ pub struct VcubeDiagnosis<O = Belief> {
     /// Processes tested in this round that have not answered yet. They are few, so a `Vec` is smaller than a bit set.
     unanswered: Vec<ProcessId>,
     /// The piggybacked set of each process, with its version.
-    cargo: BTreeMap<ProcessId, (u32, ProcessSet)>,
+    cargo: SortedMap<ProcessId, (u32, ProcessSet)>,
     output: PhantomData<O>,
 }
 
@@ -127,7 +126,7 @@ impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
             counters: StatusCounters::default(),
             tests: None,
             unanswered: Vec::new(),
-            cargo: BTreeMap::new(),
+            cargo: SortedMap::new(),
             output: PhantomData,
         }
     }

@@ -15,14 +15,13 @@
 //!   counts, so that two simultaneous elections end the same everywhere. Of all processes that learn of the leader's
 //!   crash, its live predecessor begins the next election.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::election::{Command, Identifier, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId,
-    ProcessSet, Profile, Property,
+    ProcessSet, Profile, Property, SortedMap,
 };
 
 use super::common::{
@@ -38,7 +37,7 @@ pub struct ListRing {
     own_identifier: OwnIdentifier,
     crashed: ProcessSet,
     /// The last election that each process is known to have begun.
-    laps: BTreeMap<ProcessId, Lap>,
+    laps: SortedMap<ProcessId, Lap>,
     /// The outcome of the latest election that is over.
     outcome: Option<Outcome>,
     /// The greatest election number seen so far.
@@ -101,7 +100,7 @@ impl ListRing {
             ring: Ring { id: identifier.process, n },
             own_identifier: OwnIdentifier::new(identifier),
             crashed: ProcessSet::new(),
-            laps: BTreeMap::new(),
+            laps: SortedMap::new(),
             outcome: None,
             latest: 0,
         }

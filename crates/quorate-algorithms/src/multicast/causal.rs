@@ -11,14 +11,13 @@
 //!   different groups are not ordered relative to each other. Views and view changes are left out. They are not needed,
 //!   because a message that one live process has delivered reaches all, so no process waits for a crashed one.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
-    Stack, UpperLayer, VectorClock,
+    SortedMap, Stack, UpperLayer, VectorClock,
 };
 
 use super::Reliable;
@@ -34,7 +33,7 @@ pub struct CausalOrder {
     id: ProcessId,
     last: LastNumber,
     /// Number of delivered messages per group and sender. For this process itself, the number of sent messages.
-    clocks: BTreeMap<Group, VectorClock>,
+    clocks: SortedMap<Group, VectorClock>,
     /// Messages that have arrived too early, in order of arrival.
     held_back: Vec<Output<Past>>,
 }
@@ -59,7 +58,7 @@ pub enum CausalOrderOutput {
 impl CausalOrder {
     /// Creates the order of process `id`.
     pub fn new(id: ProcessId) -> Self {
-        Self { id, last: LastNumber::default(), clocks: BTreeMap::new(), held_back: Vec::new() }
+        Self { id, last: LastNumber::default(), clocks: SortedMap::new(), held_back: Vec::new() }
     }
 
     /// Whether a message is the next of its sender and all messages that it depends on have been delivered.

@@ -8,13 +8,12 @@
 //! - **Departs from the paper**: numbers are counted per sender and group of members, so that groups need not be
 //!   declared. Messages to different groups are not ordered relative to each other.
 
-use alloc::collections::BTreeMap;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
-    Stack, UpperLayer,
+    SortedMap, Stack, UpperLayer,
 };
 
 use super::Reliable;
@@ -29,11 +28,11 @@ pub type Fifo = Stack<FifoOrder, Reliable<Place>>;
 pub struct FifoOrder {
     last: LastNumber,
     /// Number of messages sent to each group.
-    sent: BTreeMap<Group, u64>,
+    sent: SortedMap<Group, u64>,
     /// Number of messages delivered per sender and group.
-    delivered: BTreeMap<(ProcessId, Group), u64>,
+    delivered: SortedMap<(ProcessId, Group), u64>,
     /// Messages that have arrived too early.
-    held_back: BTreeMap<(ProcessId, Place), u64>,
+    held_back: SortedMap<(ProcessId, Place), u64>,
 }
 
 /// The position of a message in the order of its sender: its number among the messages to this group.

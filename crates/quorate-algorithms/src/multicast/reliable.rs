@@ -10,11 +10,12 @@
 //!
 //! A message may have a body, in which layers above put their ordering data: see `fifo` and `causal`.
 
-use alloc::collections::BTreeSet;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
-use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property, SortedSet,
+};
 
 use crate::{Algorithm, Setup, Sound};
 
@@ -25,7 +26,7 @@ pub struct Reliable<B = ()> {
     n: usize,
     last: LastNumber,
     /// The messages received so far, by sender and number.
-    received: BTreeSet<(ProcessId, u64)>,
+    received: SortedSet<(ProcessId, u64)>,
     body: core::marker::PhantomData<B>,
 }
 
@@ -51,7 +52,7 @@ pub struct Parcel<B> {
 impl<B: Body> Reliable<B> {
     /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
-        let (last, received) = (LastNumber::default(), BTreeSet::new());
+        let (last, received) = (LastNumber::default(), SortedSet::new());
         Self { id, n, last, received, body: core::marker::PhantomData }
     }
 

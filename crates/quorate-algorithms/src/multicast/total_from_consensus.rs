@@ -12,14 +12,13 @@
 //! - **Departs from the paper**: nowhere. It consists of `reliable` and instances of `chandra-toueg`'s rotating
 //!   coordinator in parallel, and a layer over both.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
-    Stack, UpperLayer,
+    SortedMap, SortedSet, Stack, UpperLayer,
 };
 
 use super::Reliable;
@@ -45,13 +44,13 @@ pub type TotalFromConsensus = Stack<Batches, LowerLayers>;
 pub struct Batches {
     last: Option<u64>,
     /// Messages that have been received and not yet delivered.
-    waiting: BTreeSet<MessageId>,
-    delivered: BTreeSet<MessageId>,
+    waiting: SortedSet<MessageId>,
+    delivered: SortedSet<MessageId>,
     /// The number of the agreement that decides the next batch. `proposed` records whether this process has proposed one.
     next: u64,
     proposed: bool,
     /// Batches that are agreed and not yet delivered, by agreement.
-    agreed: BTreeMap<u64, Batch>,
+    agreed: SortedMap<u64, Batch>,
 }
 
 /// Outputs of the layer: commands for the multicast or the agreements below, or deliveries to the user.

@@ -19,14 +19,13 @@
 //! delivers nothing beyond the floor. A timestamp that any process has as agreed stays agreed; otherwise the latest of
 //! all timestamps and floors is taken (RESOLVE). A message that no live process has is lost for all.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
-    Profile, Property, Stamp,
+    Profile, Property, SortedMap, SortedSet, Stamp,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -41,19 +40,19 @@ pub struct TotalIsis<B = ()> {
     last: LastNumber,
     crashed: ProcessSet,
     /// All messages received so far.
-    known: BTreeMap<(ProcessId, u64), KnownMessage<B>>,
+    known: SortedMap<(ProcessId, u64), KnownMessage<B>>,
     /// The undelivered messages, in the order of their timestamps.
-    queue: BTreeSet<(Stamp, ProcessId, u64)>,
+    queue: SortedSet<(Stamp, ProcessId, u64)>,
     /// This process's own messages for which proposals are missing.
-    collecting: BTreeMap<u64, Collection>,
+    collecting: SortedMap<u64, Collection>,
     /// Crashed processes whose messages are ignored from now on, and the floor promised for the messages missing here.
-    floors: BTreeMap<ProcessId, Stamp>,
+    floors: SortedMap<ProcessId, Stamp>,
     /// Crashed processes whose messages are all settled.
     resolved: ProcessSet,
     /// The last process that acted as coordinator here. It believes that all processes with smaller numbers have crashed.
     coordinator: ProcessId,
     /// As coordinator: the inquiries about crashed processes.
-    inquiries: BTreeMap<ProcessId, Inquiry<B>>,
+    inquiries: SortedMap<ProcessId, Inquiry<B>>,
 }
 
 /// The state of a message at this process.
@@ -123,13 +122,13 @@ impl<B: Body> TotalIsis<B> {
             latest: LamportClock::default(),
             last: LastNumber::default(),
             crashed: ProcessSet::new(),
-            known: BTreeMap::new(),
-            queue: BTreeSet::new(),
-            collecting: BTreeMap::new(),
-            floors: BTreeMap::new(),
+            known: SortedMap::new(),
+            queue: SortedSet::new(),
+            collecting: SortedMap::new(),
+            floors: SortedMap::new(),
             resolved: ProcessSet::new(),
             coordinator: ProcessId::new(0),
-            inquiries: BTreeMap::new(),
+            inquiries: SortedMap::new(),
         }
     }
 
@@ -263,7 +262,7 @@ impl<B: Body> TotalIsis<B> {
             return;
         }
         self.floors.remove(&crashed);
-        let ids: BTreeSet<u64> = items.iter().map(|item| item.id).collect();
+        let ids: SortedSet<u64> = items.iter().map(|item| item.id).collect();
         self.queue.retain(|(_, origin, id)| *origin != crashed || ids.contains(id));
         self.known.retain(|(origin, id), _| *origin != crashed || ids.contains(id));
         for Item { id, place, body, .. } in items {
@@ -280,7 +279,7 @@ fn places<B: Body>(reports: &[Report<B>]) -> Vec<Item<B>> {
     if let Some(settled) = reports.iter().find(|report| report.floor.is_none()) {
         return settled.messages.clone();
     }
-    let mut items: BTreeMap<u64, Item<B>> = BTreeMap::new();
+    let mut items: SortedMap<u64, Item<B>> = SortedMap::new();
     for item in reports.iter().flat_map(|report| &report.messages) {
         let known = items.entry(item.id).or_insert_with(|| item.clone());
         if item.agreed {

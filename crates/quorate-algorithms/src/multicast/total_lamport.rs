@@ -18,7 +18,6 @@
 //! it has forwarded. A process that has received FLUSHED from all live processes, for every crash that it knows of, has
 //! every message of the crashed processes that will ever be known, and stops waiting for them.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -26,7 +25,7 @@ use core::convert::Infallible;
 use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
-    Profile, Property, Stamp,
+    Profile, Property, SortedMap, SortedSet, Stamp,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -39,14 +38,14 @@ pub struct TotalLamport<B = ()> {
     clock: LamportClock,
     last: LastNumber,
     /// The undelivered messages, by stamp.
-    queue: BTreeMap<Stamp, (u64, B)>,
+    queue: SortedMap<Stamp, (u64, B)>,
     /// The stamp of the last delivered message.
     delivered: Option<Stamp>,
     /// The latest time received from each process.
     heard: Vec<u64>,
     crashed: ProcessSet,
     /// For each crashed process, the processes that have forwarded all of its messages.
-    flushed: BTreeMap<ProcessId, BTreeSet<ProcessId>>,
+    flushed: SortedMap<ProcessId, SortedSet<ProcessId>>,
     /// Crashed processes of which all messages have arrived.
     closed: ProcessSet,
 }
@@ -100,11 +99,11 @@ impl<B: Body> TotalLamport<B> {
             n,
             clock: LamportClock::default(),
             last: LastNumber::default(),
-            queue: BTreeMap::new(),
+            queue: SortedMap::new(),
             delivered: None,
             heard: vec![0; n],
             crashed: ProcessSet::new(),
-            flushed: BTreeMap::new(),
+            flushed: SortedMap::new(),
             closed: ProcessSet::new(),
         }
     }

@@ -19,14 +19,13 @@
 //! the entries that it lacks (CATCH-UP). A process that has answered ignores all earlier sequencers from then on, and
 //! submits its own undelivered messages again.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
-    Property,
+    Property, SortedMap, SortedSet,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -44,11 +43,11 @@ pub struct TotalSequencer<B = ()> {
     role: SequencerRole,
     /// The delivered messages, in order.
     log: Vec<Entry<B>>,
-    logged: BTreeSet<(ProcessId, u64)>,
+    logged: SortedSet<(ProcessId, u64)>,
     /// Messages that the sequencer has numbered and that have arrived before their predecessors.
-    out_of_order: BTreeMap<u64, Entry<B>>,
+    out_of_order: SortedMap<u64, Entry<B>>,
     /// This process's own messages that have not been delivered.
-    own: BTreeMap<u64, B>,
+    own: SortedMap<u64, B>,
     /// Messages submitted to this process that it cannot number yet.
     unnumbered: Vec<Entry<B>>,
 }
@@ -68,7 +67,7 @@ enum SequencerRole {
     /// Another process numbers the messages.
     Follower,
     /// Takes over: waits for the logs of the `missing` processes, and knows the lengths of the logs received.
-    TakingOver { missing: ProcessSet, lengths: BTreeMap<ProcessId, u64> },
+    TakingOver { missing: ProcessSet, lengths: SortedMap<ProcessId, u64> },
     /// This process numbers the messages.
     Sequencer,
 }
@@ -101,9 +100,9 @@ impl<B: Body> TotalSequencer<B> {
             epoch: 0,
             role: if id == server { SequencerRole::Sequencer } else { SequencerRole::Follower },
             log: Vec::new(),
-            logged: BTreeSet::new(),
-            out_of_order: BTreeMap::new(),
-            own: BTreeMap::new(),
+            logged: SortedSet::new(),
+            out_of_order: SortedMap::new(),
+            own: SortedMap::new(),
             unnumbered: Vec::new(),
         }
     }
@@ -179,7 +178,7 @@ impl<B: Body> TotalSequencer<B> {
             self.begin_epoch(first);
             let missing = &ProcessSet::others(self.n, self.id) - &self.crashed;
             out.multicast(missing.clone(), Message::TakeOver(self.epoch, self.next()));
-            self.role = SequencerRole::TakingOver { missing, lengths: BTreeMap::new() };
+            self.role = SequencerRole::TakingOver { missing, lengths: SortedMap::new() };
             self.finish_gathering(out);
         }
     }

@@ -20,7 +20,7 @@
 //! A sender begins its next message when the last one is everywhere. So only the last message of each sender can be
 //! incomplete, and only this message is remembered. If an older one arrives again, it is acknowledged immediately.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -28,7 +28,7 @@ use core::convert::Infallible;
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
-    Property, VCube,
+    Property, SortedMap, SortedSet, VCube,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -40,7 +40,7 @@ pub struct VcubeMulticast {
     vcube: VCube,
     crashed: ProcessSet,
     /// The last message of each sender that this process has received.
-    relays: BTreeMap<ProcessId, Relay>,
+    relays: SortedMap<ProcessId, Relay>,
     /// Messages of the user that wait for the current one to complete, in order.
     waiting: VecDeque<(u64, Group)>,
     last: LastNumber,
@@ -54,7 +54,7 @@ struct Relay {
     /// The progress of each cluster, from the smallest.
     clusters: Vec<Progress>,
     /// Processes that await ACK for the clusters below their own.
-    pending_acks: BTreeSet<ProcessId>,
+    pending_acks: SortedSet<ProcessId>,
 }
 
 /// The progress of a message in a cluster.
@@ -93,7 +93,7 @@ pub enum Message {
 impl Relay {
     fn new(id: u64, to: Group, clusters: u32) -> Self {
         let clusters = vec![Progress::Open; clusters as usize];
-        Self { id, to, clusters, pending_acks: BTreeSet::new() }
+        Self { id, to, clusters, pending_acks: SortedSet::new() }
     }
 
     /// Whether the smallest `clusters` clusters are done.
@@ -109,7 +109,7 @@ impl VcubeMulticast {
             id,
             vcube: VCube::new(n),
             crashed: ProcessSet::new(),
-            relays: BTreeMap::new(),
+            relays: SortedMap::new(),
             waiting: VecDeque::new(),
             last: LastNumber::default(),
         }

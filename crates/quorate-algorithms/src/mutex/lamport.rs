@@ -9,13 +9,12 @@
 //!   arrived. It replaces the time of the last message of each process. A reply is always later than the request, so
 //!   the two are equivalent.
 
-use alloc::collections::BTreeSet;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, Stamp,
+    ProcessId, ProcessSet, Profile, Property, SortedSet, Stamp,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -26,7 +25,7 @@ pub struct Lamport {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
-    queue: BTreeSet<Stamp>,
+    queue: SortedSet<Stamp>,
     phase: Phase,
 }
 
@@ -58,7 +57,7 @@ pub enum Message {
 impl Lamport {
     /// Creates process `id` of n processes.
     pub fn new(n: usize, id: ProcessId) -> Self {
-        let (clock, queue) = (LamportClock::default(), BTreeSet::new());
+        let (clock, queue) = (LamportClock::default(), SortedSet::new());
         Self { id, n, clock, queue, phase: Phase::Outside }
     }
 

@@ -12,14 +12,13 @@
 //!   transit, which we ignore. Nor does it mention the case that no quorum is left: the process then cancels its
 //!   request and reports this.
 
-use alloc::collections::BTreeSet;
 use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, Specimen, Stamp,
+    ProcessId, ProcessSet, Profile, Property, SortedSet, Specimen, Stamp,
 };
 
 use crate::{Algorithm, Setup};
@@ -35,7 +34,7 @@ pub struct QuorumPublished {
     blocked_by: Option<Stamp>,
     /// Whether the holder was asked to yield. The printed figures can be reproduced only if it is asked once.
     inquired: bool,
-    queue: BTreeSet<Stamp>,
+    queue: SortedSet<Stamp>,
     phase: Phase,
 }
 
@@ -83,7 +82,7 @@ pub enum Message {
 impl QuorumPublished {
     /// Creates process `id` over a quorum system.
     pub fn new(id: ProcessId, system: AnySystem, clock: LamportClock) -> Self {
-        let (crashed, queue, phase) = (ProcessSet::new(), BTreeSet::new(), Phase::Outside);
+        let (crashed, queue, phase) = (ProcessSet::new(), SortedSet::new(), Phase::Outside);
         Self { id, system, crashed, clock, blocked_by: None, inquired: false, queue, phase }
     }
 

@@ -8,13 +8,13 @@
 //!   wake (boot clock) --+
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Client, ClientEvent, DirectClient, DirectEffect, DirectEffects, Electorate,
     RequestId, Terms, ToCandidate, ToVoter,
 };
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{Failure, Name};
 
 use super::session_lock::{SessionLock, Ticket, request_of};
@@ -93,8 +93,8 @@ enum Timer {
 /// once all its guards are dropped. Until then the voters wait for the end of the validity.
 #[derive(Debug, Default)]
 struct Forced {
-    guards: BTreeSet<Ticket>,
-    releases: BTreeMap<ProcessId, ToVoter<Name>>,
+    guards: SortedSet<Ticket>,
+    releases: SortedMap<ProcessId, ToVoter<Name>>,
 }
 
 /// A direct session without I/O.
@@ -104,15 +104,15 @@ pub(super) struct Driver {
     ttl: Span,
     validity: Span,
     voters: Vec<VoterLink>,
-    locks: BTreeMap<Name, SessionLock>,
-    tickets: BTreeMap<Ticket, Name>,
-    names: BTreeMap<RequestId, Name>,
+    locks: SortedMap<Name, SessionLock>,
+    tickets: SortedMap<Ticket, Name>,
+    names: SortedMap<RequestId, Name>,
     /// Requests that were ended by force, until their guards are dropped.
-    forced: BTreeMap<RequestId, Forced>,
-    timers: BTreeSet<(Time, Timer)>,
+    forced: SortedMap<RequestId, Forced>,
+    timers: SortedSet<(Time, Timer)>,
     /// Number and start of recent beats.
     beats: VecDeque<(u64, Time)>,
-    outboxes: BTreeMap<ProcessId, Outbox>,
+    outboxes: SortedMap<ProcessId, Outbox>,
     notices: Vec<Notice>,
     /// State of the generator that spreads the beats of many clients over time.
     jitter: u64,
@@ -131,13 +131,13 @@ impl Driver {
             electorate,
             ttl,
             validity: terms.validity(ttl),
-            locks: BTreeMap::new(),
-            tickets: BTreeMap::new(),
-            names: BTreeMap::new(),
-            forced: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            locks: SortedMap::new(),
+            tickets: SortedMap::new(),
+            names: SortedMap::new(),
+            forced: SortedMap::new(),
+            timers: SortedSet::new(),
             beats: VecDeque::new(),
-            outboxes: BTreeMap::new(),
+            outboxes: SortedMap::new(),
             notices: Vec::new(),
             clock: (0, now),
             jitter: incarnation | 1,
@@ -338,7 +338,7 @@ impl Driver {
     }
 
     /// Takes the messages to be sent.
-    pub(super) fn outboxes(&mut self) -> BTreeMap<ProcessId, Outbox> {
+    pub(super) fn outboxes(&mut self) -> SortedMap<ProcessId, Outbox> {
         std::mem::take(&mut self.outboxes)
     }
 
@@ -412,11 +412,11 @@ impl Driver {
 
     /// Drops a guard of a revoked lock. With the last guard its user has stopped, so the withheld releases are sent.
     fn drop_forced(&mut self, ticket: Ticket) {
-        let ended = self.forced.extract_if(.., |_, forced| {
+        let ended = self.forced.extract(|_, forced| {
             forced.guards.remove(&ticket);
             forced.guards.is_empty()
         });
-        for (voter, release) in ended.flat_map(|(_, forced)| forced.releases) {
+        for (voter, release) in ended.into_iter().flat_map(|(_, forced)| forced.releases) {
             if self.voters[voter.index()].up {
                 self.outboxes.entry(voter).or_default().messages.push(release);
             }

@@ -1,9 +1,7 @@
 //! One lock that a direct session waits for or holds, and the guards that share it.
 
-use std::collections::BTreeSet;
-
 use quorate_algorithms::mutex::leased_quorum::{Electorate, RequestId, ToCandidate};
-use quorate_core::{ProcessId, ProcessSet, Time};
+use quorate_core::{ProcessId, ProcessSet, SortedSet, Time};
 use quorate_protocol::{Failure, Name};
 
 /// Number of one call for a lock, and of the guard that results from it. Assigned by the session.
@@ -18,9 +16,9 @@ pub(super) struct SessionLock {
     /// The end of validity that was last announced to the guards.
     pub(super) announced: Time,
     /// All calls that wait for the lock, and all guards that hold it.
-    pub(super) tickets: BTreeSet<Ticket>,
+    pub(super) tickets: SortedSet<Ticket>,
     /// The calls among `tickets` that take the lock only if it is free.
-    pub(super) tries: BTreeSet<Ticket>,
+    pub(super) tries: SortedSet<Ticket>,
     /// Text shown to other clients.
     pub(super) why: String,
     /// Voters that have answered the request.
@@ -35,8 +33,8 @@ impl SessionLock {
             request,
             token: None,
             announced: Time::ZERO,
-            tickets: BTreeSet::new(),
-            tries: BTreeSet::new(),
+            tickets: SortedSet::new(),
+            tries: SortedSet::new(),
             why,
             answered: ProcessSet::new(),
             behind: ProcessSet::new(),

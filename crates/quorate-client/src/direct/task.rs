@@ -1,6 +1,5 @@
 //! The task of a direct session. It connects the guards, the driver and the links.
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
+use quorate_core::SortedMap;
 use quorate_protocol::{Call, Failure, Name};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -72,7 +72,7 @@ pub(super) struct Task {
     pub(super) identity: Arc<SessionIdentity>,
     pub(super) candidate: u64,
     pub(super) addresses: Arc<Addresses>,
-    pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
+    pub(super) replies: SortedMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
 }
 
 /// Reasons for a wake-up of the task.

@@ -1,13 +1,11 @@
 //! Tests of the driver of a direct session, with voters in memory and virtual time.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Electorate, Memory, RestartId, Terms, ToCandidate, Voter, VoterEffect,
     VoterEffects,
 };
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Drift, ProcessId, Span, Time};
+use quorate_core::{Drift, ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{Failure, Name};
 
 use super::driver::{Driver, Notice, Parameters};
@@ -33,7 +31,7 @@ struct World {
     now: Time,
     voters: Vec<Option<Voter<Name>>>,
     /// Connected voters that neither read nor write.
-    stopped: BTreeSet<ProcessId>,
+    stopped: SortedSet<ProcessId>,
     sessions: Vec<Driver>,
     notices: Vec<Vec<Notice>>,
     /// Number of round trips after which the last call was granted or failed.
@@ -46,7 +44,7 @@ impl World {
         let mut world = Self {
             now: Time(1_000_000_000),
             voters: ProcessId::all(n).map(voter).collect(),
-            stopped: BTreeSet::new(),
+            stopped: SortedSet::new(),
             sessions: Vec::new(),
             notices: Vec::new(),
             decided_after: 0,
@@ -106,7 +104,7 @@ impl World {
                 }
                 self.notices[session].extend(notices);
             }
-            let mut answers = BTreeMap::<(usize, ProcessId), Vec<ToCandidate<Name>>>::new();
+            let mut answers = SortedMap::<(usize, ProcessId), Vec<ToCandidate<Name>>>::new();
             let mut sent = false;
             let mut flights = Vec::new();
             for (session, driver) in self.sessions.iter_mut().enumerate() {
@@ -138,7 +136,7 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, answers: BTreeMap<(usize, ProcessId), Vec<ToCandidate<Name>>>) {
+    fn deliver(&mut self, answers: SortedMap<(usize, ProcessId), Vec<ToCandidate<Name>>>) {
         for ((session, voter), messages) in answers {
             self.sessions[session].wake(self.now);
             self.sessions[session].on_messages(voter, messages, self.now);
@@ -148,7 +146,7 @@ impl World {
     fn vote(
         &mut self,
         voter: ProcessId,
-        answers: &mut BTreeMap<(usize, ProcessId), Vec<ToCandidate<Name>>>,
+        answers: &mut SortedMap<(usize, ProcessId), Vec<ToCandidate<Name>>>,
         input: impl FnOnce(&mut Voter<Name>, &mut VoterEffects<Name>),
     ) {
         let Some(it) = self.voters[voter.index()].as_mut() else { return };
@@ -166,7 +164,7 @@ impl World {
         let end = self.now + span;
         while self.now < end {
             self.now = (self.now + Span::from_millis(20)).min(end);
-            let mut answers = BTreeMap::new();
+            let mut answers = SortedMap::new();
             for voter in ProcessId::all(self.voters.len()) {
                 if !self.stopped.contains(&voter) {
                     let now = self.now;
@@ -258,7 +256,7 @@ fn guards_of_one_session_share_a_lock() {
     world.acquire(0, 1, "x");
     world.acquire(0, 2, "x");
     let notices = world.take(0);
-    let tokens: BTreeSet<u64> = notices.iter().filter_map(granted).collect();
+    let tokens: SortedSet<u64> = notices.iter().filter_map(granted).collect();
     assert_eq!((notices.iter().filter_map(granted).count(), tokens.len()), (2, 1));
     world.acquire(1, 1, "x");
     world.release(0, 1);
@@ -429,7 +427,7 @@ fn a_lock_that_is_taken_away_is_free_once_its_user_has_stopped() {
     world.acquire(0, 1, "x");
     world.acquire(1, 1, "x");
     world.take(0);
-    let mut answers = BTreeMap::new();
+    let mut answers = SortedMap::new();
     for voter in ProcessId::all(3) {
         let vote = world.voters[voter.index()].as_ref().and_then(|it| it.ballot(&name("x")));
         let Some(held) = vote.and_then(|ballot| ballot.vote()).map(|vote| vote.claim.request)

@@ -1,10 +1,10 @@
 //! Sessions of etcd: a lease, which expires unless it is kept alive.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream;
+use quorate_core::SortedMap;
 use quorate_protocol::etcd::etcdserverpb::lease_client::LeaseClient;
 use quorate_protocol::etcd::etcdserverpb::{
     LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest,
@@ -28,7 +28,7 @@ pub(super) struct Lease {
     /// Validity of everything that the session holds, once it is known.
     validity: Mutex<Option<Validity>>,
     /// Keys of the session by name. Two requests of the session for one name share a key.
-    holds: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<HeldKey>>>>,
+    holds: Mutex<SortedMap<String, Arc<tokio::sync::Mutex<HeldKey>>>>,
 }
 
 /// The key of a session for one name, shared by all its requests for that name.

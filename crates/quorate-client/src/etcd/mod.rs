@@ -7,10 +7,10 @@ mod queries;
 mod request;
 mod store;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_core::SortedMap;
 use quorate_protocol::{Call, CallResponse, Failure, Kind, SessionKey};
 use tokio::sync::mpsc;
 
@@ -25,7 +25,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Executes the jobs of a client at these members until the client is dropped.
 pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>) {
-    let (sessions, requests) = (BTreeMap::new(), BTreeMap::new());
+    let (sessions, requests) = (SortedMap::new(), SortedMap::new());
     let mut event_loop = EtcdEventLoop { members: Arc::new(members), sessions, requests };
     while let Some(job) = jobs.recv().await {
         match job {
@@ -45,9 +45,9 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
 
 struct EtcdEventLoop {
     members: Arc<Members>,
-    sessions: BTreeMap<SessionKey, Arc<Lease>>,
+    sessions: SortedMap<SessionKey, Arc<Lease>>,
     /// Each request is a task that receives commands.
-    requests: BTreeMap<(SessionKey, u64), mpsc::UnboundedSender<RequestCommand>>,
+    requests: SortedMap<(SessionKey, u64), mpsc::UnboundedSender<RequestCommand>>,
 }
 
 impl EtcdEventLoop {

@@ -1,8 +1,8 @@
 //! Queries about locks in etcd, and the calls that etcd does not support.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use quorate_core::SortedMap;
 use quorate_protocol::etcd::etcdserverpb::{RangeRequest, TxnRequest};
 use quorate_protocol::etcd::mvccpb::KeyValue;
 use quorate_protocol::{
@@ -84,7 +84,7 @@ async fn all_keys(
 /// The keys that are requests, each with its name and whether it holds the lock, by name and then by age. Any older key
 /// below a name delays the younger ones, even a request for another name, or a key that is no request.
 fn requests(all: &[KeyValue]) -> Vec<(&str, &KeyValue, bool)> {
-    let mut names: BTreeMap<&str, Vec<&KeyValue>> = BTreeMap::new();
+    let mut names: SortedMap<&str, Vec<&KeyValue>> = SortedMap::new();
     for kv in all {
         if let Some(name) = keys::name_of(&kv.key, kv.lease) {
             names.entry(name).or_default().push(kv);

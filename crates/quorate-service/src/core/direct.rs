@@ -1,10 +1,8 @@
 //! Direct clients run their own candidate. This node passes messages between the candidate and the voter.
 
-use std::collections::BTreeMap;
-
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId, ToVoter};
 use quorate_core::quorum::QuorumSystem;
-use quorate_core::{Drift, Time};
+use quorate_core::{Drift, SortedMap, Time};
 use quorate_protocol::{Attached, CallResponse, Failure, Name, SessionKey, TEXT_MOST};
 
 use super::quotas::Charge;
@@ -15,8 +13,8 @@ use crate::peer::{Description, RequestText, SessionText};
 /// Direct clients of this node.
 #[derive(Debug, Default)]
 pub(super) struct DirectClients {
-    attached: BTreeMap<CallerId, (u128, CandidateId)>,
-    candidates: BTreeMap<CandidateId, CallerId>,
+    attached: SortedMap<CallerId, (u128, CandidateId)>,
+    candidates: SortedMap<CandidateId, CallerId>,
 }
 
 impl DirectClients {

@@ -1,9 +1,7 @@
 //! Finding the holder of a lock from the votes of several voters.
 
-use std::collections::BTreeMap;
-
 use quorate_algorithms::mutex::leased_quorum::{Electorate, RequestId};
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{ProcessId, ProcessSet, SortedMap};
 
 use crate::peer::{BallotSeen, VoteSeen};
 
@@ -18,7 +16,7 @@ pub(super) fn holder<'a>(
     ballots: impl Iterator<Item = (ProcessId, &'a BallotSeen)>,
     records: impl Fn(RequestId) -> bool,
 ) -> Option<Holder> {
-    let mut by_request: BTreeMap<RequestId, Vec<(u64, ProcessId, VoteSeen)>> = BTreeMap::new();
+    let mut by_request: SortedMap<RequestId, Vec<(u64, ProcessId, VoteSeen)>> = SortedMap::new();
     for (voter, ballot) in ballots {
         if let Some(vote) = ballot.vote.filter(|vote| !vote.frozen) {
             by_request.entry(vote.request).or_default().push((ballot.last, voter, vote));

@@ -1,9 +1,7 @@
 //! Lists of requests, merged from the ballots of all voters, and the merged state of one session.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use quorate_algorithms::mutex::leased_quorum::RequestId;
-use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{
     CallResponse, Cursor, Failure, LeaseInfo, Name, Page, RequestInfo, RequestState,
 };
@@ -32,7 +30,7 @@ const LISTS_MOST: usize = 4;
 pub(super) struct Listing {
     filter: NameFilter,
     most: usize,
-    ballots: BTreeMap<Name, BTreeMap<ProcessId, BallotSeen>>,
+    ballots: SortedMap<Name, SortedMap<ProcessId, BallotSeen>>,
     /// Up to this name every voter has sent all its ballots; `None` if no voter has more.
     complete_to: Option<Name>,
     done: Vec<RequestInfo>,
@@ -40,7 +38,7 @@ pub(super) struct Listing {
 
 impl Listing {
     fn new(filter: NameFilter, most: usize) -> Self {
-        let (ballots, done) = (BTreeMap::new(), Vec::new());
+        let (ballots, done) = (SortedMap::new(), Vec::new());
         Self { filter, most, ballots, complete_to: None, done }
     }
 
@@ -88,7 +86,7 @@ impl NodeCore {
 
     /// Lists leases of a client of etcd's API.
     pub(crate) fn list_leases(&mut self, caller: CallerId, owner: String, now: Time) {
-        let state = QuestionState::Leases(BTreeMap::new());
+        let state = QuestionState::Leases(SortedMap::new());
         self.ask_voters((caller, 1), Question::Leases(owner), state, now);
         self.deliver_local(now);
     }
@@ -181,12 +179,12 @@ impl NodeCore {
     pub(super) fn requests_for(
         &self,
         name: &Name,
-        seen: &BTreeMap<ProcessId, BallotSeen>,
+        seen: &SortedMap<ProcessId, BallotSeen>,
         now: Time,
     ) -> Vec<RequestInfo> {
         let ballots = seen.iter().map(|(voter, ballot)| (*voter, ballot));
         let held = holder(&self.electorate, ballots, |request| self.records(request));
-        let mut stamps: BTreeMap<RequestId, u64> = BTreeMap::new();
+        let mut stamps: SortedMap<RequestId, u64> = SortedMap::new();
         for ballot in seen.values() {
             let voted = ballot.vote.filter(|vote| !vote.frozen);
             let voted = voted.map(|vote| (vote.stamp, vote.request)).into_iter();
@@ -199,7 +197,7 @@ impl NodeCore {
             let stamp = stamps.remove(&request).unwrap_or(0);
             self.request_info(name, request, stamp, Some(token), now)
         });
-        let waiting: BTreeSet<(u64, RequestId)> =
+        let waiting: SortedSet<(u64, RequestId)> =
             stamps.into_iter().map(|(request, stamp)| (stamp, request)).collect();
         let waiting = waiting.into_iter();
         let waiting =
@@ -254,7 +252,7 @@ impl NodeCore {
         &mut self,
         call_id: CallId,
         responded: &ProcessSet,
-        seen: BTreeMap<ProcessId, SessionSeen>,
+        seen: SortedMap<ProcessId, SessionSeen>,
         follow_up: FollowUp,
         now: Time,
     ) {
@@ -356,7 +354,7 @@ impl NodeCore {
     fn quorum_left(
         &self,
         voters: &ProcessSet,
-        seen: &BTreeMap<ProcessId, SessionSeen>,
+        seen: &SortedMap<ProcessId, SessionSeen>,
     ) -> Option<Span> {
         let left = voters.iter().filter_map(|voter| Some((seen.get(&voter)?.left, voter)));
         let mut left: Vec<(Span, ProcessId)> = left.collect();
@@ -380,9 +378,9 @@ impl NodeCore {
     fn merge_session(
         &self,
         responded: &ProcessSet,
-        seen: &BTreeMap<ProcessId, SessionSeen>,
+        seen: &SortedMap<ProcessId, SessionSeen>,
     ) -> Vec<Fact> {
-        let mut facts: BTreeMap<RequestId, (Fact, ProcessSet, Option<u64>)> = BTreeMap::new();
+        let mut facts: SortedMap<RequestId, (Fact, ProcessSet, Option<u64>)> = SortedMap::new();
         for (voter, session) in seen {
             for entry in &session.entries {
                 let (request, lock) = (entry.request, entry.lock.clone());

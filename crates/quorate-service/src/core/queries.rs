@@ -1,9 +1,7 @@
 //! Questions to all voters, whose replies are merged into the answer to one call.
 
-use std::collections::BTreeMap;
-
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter, VoterSession};
-use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
 use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
 use super::lists::Listing;
@@ -34,9 +32,9 @@ pub(super) enum QuestionState {
     /// Lists requests, page by page.
     List(Box<Listing>),
     /// Checks whether a token is current.
-    Token { name: Name, token: u64, ballots: BTreeMap<ProcessId, BallotSeen> },
+    Token { name: Name, token: u64, ballots: SortedMap<ProcessId, BallotSeen> },
     /// Finds the holder of a lock that is to be released by force.
-    Holder { name: Name, reason: String, ballots: BTreeMap<ProcessId, BallotSeen> },
+    Holder { name: Name, reason: String, ballots: SortedMap<ProcessId, BallotSeen> },
     /// Ends a request by force. Contains whether a voter has done so.
     Forced(bool),
     /// Releases a request. Contains whether a voter knew the request, and whether one knew its session.
@@ -46,9 +44,9 @@ pub(super) enum QuestionState {
     /// Waits until all reachable nodes know the watched prefix.
     Watching(String),
     /// Lists leases, with the longest time for which a voter has known each.
-    Leases(BTreeMap<i64, Span>),
+    Leases(SortedMap<i64, Span>),
     /// Collects a session as voters know it. Contains the continuation.
-    Session { seen: BTreeMap<ProcessId, SessionSeen>, follow_up: Box<FollowUp> },
+    Session { seen: SortedMap<ProcessId, SessionSeen>, follow_up: Box<FollowUp> },
 }
 
 /// Continuation once the state of a session is known.
@@ -70,7 +68,7 @@ pub(super) enum FollowUp {
 
 impl QuestionState {
     pub(super) fn session(follow_up: FollowUp) -> Self {
-        Self::Session { seen: BTreeMap::new(), follow_up: Box::new(follow_up) }
+        Self::Session { seen: SortedMap::new(), follow_up: Box::new(follow_up) }
     }
 
     pub(super) fn released(request: RequestId) -> Self {
@@ -316,7 +314,7 @@ impl NodeCore {
         now: Time,
     ) -> Option<CallResponse> {
         let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
-        let state = QuestionState::Token { name, token, ballots: BTreeMap::new() };
+        let state = QuestionState::Token { name, token, ballots: SortedMap::new() };
         self.ask_voters(call_id, question, state, now);
         None
     }
@@ -329,7 +327,7 @@ impl NodeCore {
         &self,
         name: &Name,
         token: u64,
-        ballots: &BTreeMap<ProcessId, BallotSeen>,
+        ballots: &SortedMap<ProcessId, BallotSeen>,
         responded: &ProcessSet,
     ) -> CallResponse {
         let of_name = ballots.iter().filter(|(_, ballot)| ballot.name == *name);
@@ -364,7 +362,7 @@ impl NodeCore {
         now: Time,
     ) -> Option<CallResponse> {
         let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
-        let state = QuestionState::Holder { name, reason, ballots: BTreeMap::new() };
+        let state = QuestionState::Holder { name, reason, ballots: SortedMap::new() };
         self.ask_voters(call_id, question, state, now);
         None
     }
@@ -374,14 +372,14 @@ impl NodeCore {
         call_id: CallId,
         name: Name,
         reason: String,
-        ballots: &BTreeMap<ProcessId, BallotSeen>,
+        ballots: &SortedMap<ProcessId, BallotSeen>,
         is_quorum: bool,
         now: Time,
     ) {
         let votes = ballots.values().filter(|ballot| ballot.name == name);
         let votes = votes.filter_map(|ballot| ballot.vote);
         // Chooses the request with the most votes. Even without a quorum of votes, it may be about to enter.
-        let mut counted: BTreeMap<RequestId, usize> = BTreeMap::new();
+        let mut counted: SortedMap<RequestId, usize> = SortedMap::new();
         for VoteSeen { request, .. } in votes.filter(|vote| !vote.frozen) {
             *counted.entry(request).or_default() += 1;
         }

@@ -3,11 +3,10 @@
 //! A session ends in many ways, so sessions, requests and bytes are not decremented. They are only incremented, and
 //! recounted from the existing sessions when a quota seems to be exhausted.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use quorate_core::{Span, Time};
+use quorate_core::{SortedMap, SortedSet, Span, Time};
 use quorate_protocol::Failure;
 
 use super::{CallerId, NodeCore};
@@ -56,16 +55,16 @@ const KEPT: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    of_client: BTreeMap<CallerId, Owner>,
-    of_session: BTreeMap<u128, Owner>,
-    usage: BTreeMap<Owner, Usage>,
+    of_client: SortedMap<CallerId, Owner>,
+    of_session: SortedMap<u128, Owner>,
+    usage: SortedMap<Owner, Usage>,
     /// Number of owners above which owners without usage are dropped.
     prune_at: usize,
 }
 
 #[derive(Debug, Default)]
 struct Usage {
-    sessions: BTreeSet<u128>,
+    sessions: SortedSet<u128>,
     requests: usize,
     bytes: usize,
     watches: usize,

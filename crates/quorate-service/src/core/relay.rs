@@ -9,13 +9,13 @@
 //! - A relay never concludes that a lock is lost. It does not confirm a lock that it cannot verify, and then the client's
 //!   validity expires by the client's own clock.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use quorate_algorithms::mutex::leased_quorum::{
     Beat, Candidate, CandidateId, Claim, Electorate, Entry, Presented, RequestId, RequestStatus,
     Terms, Wanted,
 };
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Failure, HeldLock, Name, Validity};
 
 use sha2::{Digest, Sha256};
@@ -117,23 +117,23 @@ pub(super) struct Relay {
     beats: VecDeque<Begun>,
     /// Calls that wait for the echo of their beat.
     pub(super) pending: Vec<PendingCall>,
-    pub(super) interests: BTreeMap<RequestId, Interest>,
+    pub(super) interests: SortedMap<RequestId, Interest>,
     /// Requests by their locks.
-    by_name: BTreeMap<Name, RequestId>,
+    by_name: SortedMap<Name, RequestId>,
     /// Requests that the client has ended, with the last ended attempt. A voter that was unreachable then
     /// may still list them.
-    ended: BTreeMap<RequestId, u64>,
+    ended: SortedMap<RequestId, u64>,
     /// The ended requests in the order in which they ended.
     ended_last: VecDeque<RequestId>,
     /// Requests that were ended by force.
-    pub(super) forced: BTreeSet<RequestId>,
+    pub(super) forced: SortedSet<RequestId>,
     /// The caller of the client's latest call.
     pub(super) caller: CallerId,
     /// The newest beat that was announced to relays at other nodes.
     pub(super) announced_beat: u64,
     /// Voters that were not sent the requests of a lease, because the lease is not known to be continuous there, with the beat
     /// that was last sent instead.
-    unasked: BTreeMap<ProcessId, u64>,
+    unasked: SortedMap<ProcessId, u64>,
     /// Until when the session, which was opened here, cannot have lapsed at any voter.
     pub(super) young_until: Time,
     /// Whether the lease has lapsed at the voters, or one of its locks was released by force. Then the lease is no longer
@@ -222,14 +222,14 @@ impl Relay {
             called: now,
             beats: VecDeque::new(),
             pending: Vec::new(),
-            interests: BTreeMap::new(),
-            by_name: BTreeMap::new(),
-            ended: BTreeMap::new(),
+            interests: SortedMap::new(),
+            by_name: SortedMap::new(),
+            ended: SortedMap::new(),
             ended_last: VecDeque::new(),
-            forced: BTreeSet::new(),
+            forced: SortedSet::new(),
             caller,
             announced_beat: 0,
-            unasked: BTreeMap::new(),
+            unasked: SortedMap::new(),
             young_until: Time::ZERO,
             doomed: false,
         }
@@ -433,7 +433,7 @@ impl Relay {
 
     /// Requests that voters have listed with a recorded token since a beat, or that are held through this
     /// relay, with their locks.
-    pub(super) fn recorded_since(&self, beat: u64) -> BTreeMap<RequestId, Name> {
+    pub(super) fn recorded_since(&self, beat: u64) -> SortedMap<RequestId, Name> {
         let listed = self.listed_since(beat).filter(|entry| self.is_recorded(entry));
         let forced = self.forced();
         let listed = listed.filter(|entry| !forced.contains(&entry.claim.request));
@@ -455,14 +455,14 @@ impl Relay {
     }
 
     /// Requests that were ended by force, as far as voters have reported. Their client may not know.
-    pub(super) fn forced(&self) -> BTreeSet<RequestId> {
+    pub(super) fn forced(&self) -> SortedSet<RequestId> {
         let listed = self.candidate.listed().filter(|(_, entry)| entry.forced);
         let listed = listed.map(|(_, entry)| entry.claim.request);
         listed.chain(self.forced.iter().copied()).collect()
     }
 
     /// Requests without a recorded token that only other candidates pursue.
-    pub(super) fn claims_of_others(&self, beat: u64) -> BTreeMap<RequestId, (Name, CandidateId)> {
+    pub(super) fn claims_of_others(&self, beat: u64) -> SortedMap<RequestId, (Name, CandidateId)> {
         let entries = self.listed_since(beat).filter(|entry| !self.is_recorded(entry));
         let forced = self.forced();
         let entries = entries.filter(|it| !forced.contains(&it.claim.request));
@@ -534,7 +534,7 @@ impl Relay {
 
     /// Returns the answer to a keep-alive: everything that the session holds and waits for.
     pub(super) fn alive(&self, pending: &PendingCall, good: u64, terms: Terms) -> CallResponse {
-        let (mut held, mut waiting) = (Vec::new(), BTreeSet::new());
+        let (mut held, mut waiting) = (Vec::new(), SortedSet::new());
         let recorded = self.recorded_since(pending.beat);
         for (request, name) in &recorded {
             if let Some((token, _)) = self.held(*request) {

@@ -1,10 +1,8 @@
 //! Texts of sessions and requests, kept beside the voter: client name, location and purpose. This is soft state: a node
 //! that has lost it shows less, and nothing else depends on it.
 
-use std::collections::BTreeMap;
-
 use quorate_algorithms::mutex::leased_quorum::RequestId;
-use quorate_core::{Span, Time};
+use quorate_core::{SortedMap, Span, Time};
 use quorate_protocol::TEXT_MOST;
 
 use crate::peer::{Description, RequestText, SessionText};
@@ -22,14 +20,14 @@ const UNKNOWN: Span = Span::from_millis(10_000);
 /// All texts at one node.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    sessions: BTreeMap<u128, SessionRecord>,
+    sessions: SortedMap<u128, SessionRecord>,
 }
 
 /// Texts of one session.
 #[derive(Debug)]
 pub(super) struct SessionRecord {
     pub(super) session_text: SessionText,
-    pub(super) requests: BTreeMap<RequestId, (RequestText, Time)>,
+    pub(super) requests: SortedMap<RequestId, (RequestText, Time)>,
     /// When the texts were last updated.
     updated: Time,
     /// When the first text of the session arrived.
@@ -47,7 +45,7 @@ impl Texts {
         if texts.iter().any(|text| text.len() > TEXT_MOST) {
             return false;
         }
-        let (requests, since) = (BTreeMap::new(), now);
+        let (requests, since) = (SortedMap::new(), now);
         let known = self.sessions.entry(session).or_insert_with(|| {
             let session_text = SessionText::default();
             SessionRecord { session_text, requests, updated: now, since }

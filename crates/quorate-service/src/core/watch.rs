@@ -4,9 +4,7 @@
 //! costs one small message to each peer, however many watches exist. A peer that connects receives all prefixes, in
 //! messages of bounded size.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, HolderChange, NAME_MOST, Name, ServerMessage};
 
 use super::holders::{Holder, holder};
@@ -38,8 +36,8 @@ const BALLOTS_MOST: usize = 512;
 /// Prefixes that clients of this node watch.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
-    by_caller: BTreeMap<CallerId, BTreeSet<String>>,
-    by_prefix: BTreeMap<String, BTreeSet<CallerId>>,
+    by_caller: SortedMap<CallerId, SortedSet<String>>,
+    by_prefix: SortedMap<String, SortedSet<CallerId>>,
 }
 
 impl Watchers {
@@ -48,7 +46,7 @@ impl Watchers {
     }
 
     fn count(&self, caller: CallerId) -> usize {
-        self.by_caller.get(&caller).map_or(0, BTreeSet::len)
+        self.by_caller.get(&caller).map_or(0, SortedSet::len)
     }
 
     fn has(&self, caller: CallerId, prefix: &str) -> bool {
@@ -79,7 +77,7 @@ impl Watchers {
         (had, prefixes.into_iter().filter(last).collect())
     }
 
-    fn matching(&self, name: &str) -> BTreeSet<CallerId> {
+    fn matching(&self, name: &str) -> SortedSet<CallerId> {
         prefixes_of(name).filter_map(|part| self.by_prefix.get(part)).flatten().copied().collect()
     }
 }
@@ -97,18 +95,18 @@ pub(super) struct Watches {
     /// Prefixes that all reachable nodes know. Changes of their names are sent to the watchers.
     active: Watchers,
     /// Prefixes that clients of each peer watch.
-    peers: BTreeMap<ProcessId, BTreeSet<String>>,
-    names: BTreeMap<Name, Watched>,
+    peers: SortedMap<ProcessId, SortedSet<String>>,
+    names: SortedMap<Name, Watched>,
 }
 
 /// State of a watched name.
 #[derive(Debug, Default)]
 struct Watched {
-    ballots: BTreeMap<ProcessId, BallotSeen>,
+    ballots: SortedMap<ProcessId, BallotSeen>,
     holder: Option<Holder>,
 }
 
-fn matches(prefixes: &BTreeSet<String>, name: &Name) -> bool {
+fn matches(prefixes: &SortedSet<String>, name: &Name) -> bool {
     prefixes_of(name.text()).any(|part| prefixes.contains(part))
 }
 
@@ -187,7 +185,7 @@ impl NodeCore {
                 self.send_watch_update(WatchUpdate { add, ..WatchUpdate::default() });
             }
         }
-        let own = self.ballots_with(&BTreeSet::from([prefix.clone()]));
+        let own = self.ballots_with(&SortedSet::from([prefix.clone()]));
         self.on_ballots(self.settings.id, own, now);
         // Peers have sent their votes before they answer this question.
         self.ask_voters(call_id, Question::Barrier, QuestionState::Watching(prefix), now);
@@ -241,7 +239,7 @@ impl NodeCore {
         for prefix in &update.remove {
             known.remove(prefix);
         }
-        let mut new = BTreeSet::new();
+        let mut new = SortedSet::new();
         for prefix in update.add {
             if prefix.len() > NAME_MOST || known.len() >= PREFIXES_MOST {
                 tracing::warn!(%peer, "a peer exceeds the limit of watched prefixes: ignored");
@@ -261,7 +259,7 @@ impl NodeCore {
     }
 
     /// Returns the ballots of the voter here whose vote is given and whose name has one of the prefixes.
-    fn ballots_with(&self, prefixes: &BTreeSet<String>) -> Vec<BallotSeen> {
+    fn ballots_with(&self, prefixes: &SortedSet<String>) -> Vec<BallotSeen> {
         let ballots = self.voter.ballots();
         let chosen = ballots.filter(|(name, it)| it.vote().is_some() && matches(prefixes, name));
         chosen.filter_map(|(name, _)| self.watched_ballot(name)).collect()

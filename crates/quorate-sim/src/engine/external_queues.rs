@@ -4,9 +4,9 @@
 //! its messages alike. So a world that runs one process over sockets and a world that follows all processes stay in
 //! agreement. They never need to exchange the contents of a timer or a command.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use quorate_core::{Belief, Process, ProcessId, Span, Time};
+use quorate_core::{Belief, Process, ProcessId, SortedMap, Span, Time};
 
 use super::event::{Envelope, ScheduledEvent};
 use super::slab::Slab;
@@ -41,7 +41,7 @@ pub(crate) struct ExternalQueues<P: Process> {
     /// Slots of the pending events of each process in `scheduled`, ordered by due time and then by planning order. The
     /// maps hold slots instead of events, because maps of events would be compiled for every type of
     /// processes.
-    due: Vec<BTreeMap<(Time, u64), u32>>,
+    due: Vec<SortedMap<(Time, u64), u32>>,
     scheduled: Slab<ScheduledEvent<P>>,
     planned: u64,
     pub(crate) links: LinkQueues,
@@ -52,7 +52,7 @@ pub(crate) struct ExternalQueues<P: Process> {
     /// The only process that runs in this world. None in a world that follows all processes.
     pub(crate) me: Option<ProcessId>,
     /// Pending notifications of the oracle, by due time and planning order.
-    pub(crate) notifications: BTreeMap<(Time, u64), DetectorNotification>,
+    pub(crate) notifications: SortedMap<(Time, u64), DetectorNotification>,
     /// Faults that are still to be handed to the driver.
     pub(crate) fault_events: Vec<(Time, FaultEvent)>,
     /// Commands that users give to each process from its start on.
@@ -70,7 +70,7 @@ pub(crate) struct DetectorNotification {
     pub(crate) epoch: u32,
 }
 
-pub(crate) type LinkQueues = BTreeMap<(ProcessId, ProcessId), LinkQueue>;
+pub(crate) type LinkQueues = SortedMap<(ProcessId, ProcessId), LinkQueue>;
 
 /// The messages from one process to another that have not arrived yet.
 #[derive(Debug, Default)]
@@ -151,14 +151,14 @@ impl<P: Process> ExternalQueues<P> {
         Self {
             wire,
             bound,
-            due: vec![BTreeMap::new(); n],
+            due: vec![SortedMap::new(); n],
             scheduled: Slab::default(),
             planned: 0,
-            links: BTreeMap::new(),
+            links: SortedMap::new(),
             envelopes: Slab::default(),
             incarnations: vec![0; n],
             me: None,
-            notifications: BTreeMap::new(),
+            notifications: SortedMap::new(),
             fault_events: Vec::new(),
             initial_commands: Vec::new(),
             sent: Vec::new(),

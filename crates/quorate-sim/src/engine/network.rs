@@ -1,8 +1,6 @@
 //! The network: message delays, and the faults of links.
 
-use std::collections::BTreeMap;
-
-use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
 
 use crate::random::{Random, Stream};
 use crate::scenario::notation::ProcessSelector;
@@ -65,7 +63,7 @@ pub struct Network {
     n: usize,
     timing: Timing,
     delays: DelaySampler,
-    exceptions: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
+    exceptions: SortedMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
     /// Latest arrival time at each receiver, by sender. A row is allocated when it is first needed.
     latest: Option<Vec<Vec<u64>>>,
@@ -77,7 +75,7 @@ pub struct Network {
     loss: f64,
     duplication: f64,
     reordering: f64,
-    dead: BTreeMap<(ProcessId, ProcessId), u32>,
+    dead: SortedMap<(ProcessId, ProcessId), u32>,
     partition_of: Vec<u32>,
     armed_faults: Vec<(ProcessId, ProcessId, MessageFault)>,
 }
@@ -116,7 +114,7 @@ impl Network {
             loss: plan.loss,
             duplication: plan.duplication,
             reordering: plan.reordering,
-            dead: BTreeMap::new(),
+            dead: SortedMap::new(),
             partition_of: Vec::new(),
             armed_faults: Vec::new(),
         };

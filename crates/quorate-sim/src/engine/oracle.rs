@@ -1,9 +1,7 @@
 //! A perfect failure detector provided by the driver. It knows which processes are down and notifies each observer
 //! after an individual delay. Faults can make it wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use quorate_core::{Belief, ProcessId, Span};
+use quorate_core::{Belief, ProcessId, SortedMap, SortedSet, Span};
 
 use crate::random::{Random, Stream};
 use crate::scenario::notation::ProcessSelector;
@@ -13,10 +11,10 @@ use crate::scenario::{DelaySampler, OracleModel};
 #[derive(Debug)]
 pub(crate) struct Oracle {
     delays: DelaySampler,
-    pairs: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
+    pairs: SortedMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
     /// Pairs of an observer and a process that it suspects. A set for each observer would take n^2 bits.
-    crashed: BTreeSet<(ProcessId, ProcessId)>,
+    crashed: SortedSet<(ProcessId, ProcessId)>,
     /// Number of crashes and recoveries of each process. Notifications of an earlier epoch are stale.
     epochs: Vec<u32>,
 }
@@ -41,7 +39,7 @@ impl Oracle {
             delays: DelaySampler::new(model.delay.clone()),
             pairs,
             random: Random::new(seed, Stream::Detection),
-            crashed: BTreeSet::new(),
+            crashed: SortedSet::new(),
             epochs: vec![0; n],
         }
     }

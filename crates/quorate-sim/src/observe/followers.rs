@@ -1,10 +1,8 @@
 //! Followers and leaders: the last election output of each process, and the processes that are up.
 
-use std::collections::BTreeMap;
-
 use quorate_core::definition::election::lacks_leader;
 use quorate_core::election::{Identifier, Output};
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{ProcessId, ProcessSet, SortedMap};
 
 use crate::scenario::plan::Memory;
 
@@ -92,8 +90,8 @@ impl Followers {
     }
 
     /// The leaders that live processes name, with the followers of each.
-    pub(crate) fn camps(&self) -> BTreeMap<ProcessId, (Identifier, Vec<ProcessId>)> {
-        let mut camps: BTreeMap<ProcessId, (Identifier, Vec<ProcessId>)> = BTreeMap::new();
+    pub(crate) fn camps(&self) -> SortedMap<ProcessId, (Identifier, Vec<ProcessId>)> {
+        let mut camps: SortedMap<ProcessId, (Identifier, Vec<ProcessId>)> = SortedMap::new();
         for (process, view) in self.live() {
             if let LeaderView::Elected(leader) = view {
                 camps.entry(leader.process).or_insert((leader, Vec::new())).1.push(process);

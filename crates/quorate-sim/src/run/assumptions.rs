@@ -1,10 +1,10 @@
 //! Detects which of an algorithm's assumptions a run has broken. Only events that happened count: a crash that was
 //! planned for a time after the end of the run, or a loss rate that never hit a message, breaks nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use quorate_core::mutex::voters;
-use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
+use quorate_core::{
+    Assumption, Drift, ProcessId, ProcessSet, Property, SortedMap, SortedSet, Time,
+};
 
 use crate::engine::network::Loss;
 use crate::observe::accounting::Accounting;
@@ -137,7 +137,7 @@ fn never_accurate(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {
     if scenario.faults.suspect.iter().all(|suspect| suspect.window.until.is_some()) {
         return None;
     }
-    let mut suspicions = BTreeSet::new();
+    let mut suspicions = SortedSet::new();
     for (_, fault) in &fault_log.fault_events {
         if let FaultEvent::Suspect { observer, victim, active } = fault {
             if *active {
@@ -207,7 +207,7 @@ impl FaultLog {
     /// Returns why bounds, known or unknown, do not hold in the end. A clock with a wrong but steady rate still has a
     /// bound. A process that is still too slow may fall behind without limit.
     fn never_settled(&self, scenario: &Scenario) -> Option<String> {
-        let mut unsettled = BTreeMap::new();
+        let mut unsettled = SortedMap::new();
         for (time, fault) in &self.fault_events {
             match fault {
                 FaultEvent::Handling(process, slow) => {

@@ -1,12 +1,11 @@
 //! The rotating coordinator of Chandra and Toueg, for values of any type. `chandra-toueg` uses it to agree on a number,
 //! `total-from-consensus` to agree on the next messages.
 
-use alloc::collections::BTreeMap;
 use core::convert::Infallible;
 
 use quorate_core::agreement::Misuse;
 use quorate_core::multicast::Body;
-use quorate_core::{Belief, Effects, Kind, Process, ProcessId, ProcessSet};
+use quorate_core::{Belief, Effects, Kind, Process, ProcessId, ProcessSet, SortedMap};
 
 /// One process of the rotating coordinator. The command is the proposed value, and the output is the decided one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +19,7 @@ pub struct Rotating<V> {
     /// The current round, from 1 on; 0 before the first.
     round: u64,
     /// The messages received for the current round and later ones.
-    heard: BTreeMap<u64, Round<V>>,
+    heard: SortedMap<u64, Round<V>>,
 }
 
 /// A value, and the round in which it was adopted.
@@ -46,7 +45,7 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round<V> {
     /// As coordinator: the estimates received.
-    estimates: BTreeMap<ProcessId, Estimate<V>>,
+    estimates: SortedMap<ProcessId, Estimate<V>>,
     proposal: Option<V>,
     /// As coordinator: the processes that have adopted the proposal. The processes that have refused are in `nacks`.
     acks: ProcessSet,
@@ -58,7 +57,7 @@ struct Round<V> {
 impl<V> Default for Round<V> {
     fn default() -> Self {
         Self {
-            estimates: BTreeMap::new(),
+            estimates: SortedMap::new(),
             proposal: None,
             acks: ProcessSet::new(),
             nacks: ProcessSet::new(),
@@ -95,7 +94,7 @@ impl<V: Body> Rotating<V> {
             estimate: None,
             phase: Phase::Idle,
             round: 0,
-            heard: BTreeMap::new(),
+            heard: SortedMap::new(),
         }
     }
 

@@ -3,10 +3,9 @@
 //! Each process has a counter of its crashes and recoveries, which is odd while the process is down. A higher counter
 //! is newer, whichever process reports it. So updates are idempotent and may arrive in any order.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{Belief, ProcessId, ProcessSet};
+use quorate_core::{Belief, ProcessId, ProcessSet, SortedMap};
 
 /// Limit of a counter. No process crashes this often, so only a lying process sends a counter that reaches it.
 const COUNTER_MAX: u32 = u32::MAX / 2;
@@ -15,7 +14,7 @@ const COUNTER_MAX: u32 = u32::MAX / 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct StatusCounters {
     /// Number of crashes and recoveries of each process. Processes without an entry have never crashed.
-    counters: BTreeMap<ProcessId, u32>,
+    counters: SortedMap<ProcessId, u32>,
     crashed: ProcessSet,
 }
 

@@ -1,8 +1,6 @@
 //! The state of one lock at a voter: its vote and its queue.
 
-use alloc::collections::BTreeMap;
-
-use quorate_core::Time;
+use quorate_core::{SortedMap, Time};
 
 use super::id::{Claim, RequestId};
 
@@ -18,7 +16,7 @@ pub struct Ballot {
     /// The greatest number that the voter has given or confirmed for this lock.
     pub(super) last: u64,
     pub(super) vote: Option<GrantedVote>,
-    pub(super) queue: BTreeMap<Key, Waiter>,
+    pub(super) queue: SortedMap<Key, Waiter>,
 }
 
 /// A vote that was given to a claim.
@@ -52,7 +50,7 @@ pub(super) struct Waiter {
 impl Ballot {
     /// Creates the ballot of a lock that was never used, or not for a while.
     pub(super) fn new(last: u64) -> Self {
-        Self { last, vote: None, queue: BTreeMap::new() }
+        Self { last, vote: None, queue: SortedMap::new() }
     }
 
     /// The vote, if it is given.

@@ -8,10 +8,9 @@ mod pursuit;
 mod tokens;
 mod view;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{ProcessId, ProcessSet, Span};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Span};
 
 use super::electorate::Electorate;
 use super::id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
@@ -33,7 +32,7 @@ pub struct Candidate<K: Name> {
     /// pass the token on to another candidate.
     records_entries: bool,
     views: Vec<View<K>>,
-    pursuits: BTreeMap<RequestId, Pursuit<K>>,
+    pursuits: SortedMap<RequestId, Pursuit<K>>,
 }
 
 /// An effect of a candidate.
@@ -67,7 +66,7 @@ impl<K: Name> Candidate<K> {
     pub fn new(id: CandidateId, electorate: Electorate, session: Presented) -> Self {
         let views = alloc::vec![View::default(); electorate.len()];
         let (issued, records_entries) = (0, false);
-        Self { id, electorate, session, issued, records_entries, views, pursuits: BTreeMap::new() }
+        Self { id, electorate, session, issued, records_entries, views, pursuits: SortedMap::new() }
     }
 
     /// The same candidate, which records tokens at the voters before it reports them.

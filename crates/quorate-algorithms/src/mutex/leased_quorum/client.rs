@@ -1,10 +1,9 @@
 //! The client: the only party that knows whether the critical section is entered. It numbers requests, attempts and
 //! beats, and counts validity from when it sent a beat.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{Span, Time};
+use quorate_core::{SortedMap, Span, Time};
 
 use super::id::{Beat, RequestId};
 use super::message::{Call, Name, Presented, Report, RequestStatus, Wanted};
@@ -20,9 +19,9 @@ pub struct Client<K: Name> {
     validity: Span,
     beats: u64,
     /// The times at which recent beats were sent, by this client's clock.
-    sent: BTreeMap<u64, Time>,
+    sent: SortedMap<u64, Time>,
     issued: u64,
-    requests: BTreeMap<RequestId, Request<K>>,
+    requests: SortedMap<RequestId, Request<K>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,9 +75,9 @@ impl<K: Name> Client<K> {
             incarnation,
             validity: terms.validity(ttl),
             beats: 0,
-            sent: BTreeMap::new(),
+            sent: SortedMap::new(),
             issued: 0,
-            requests: BTreeMap::new(),
+            requests: SortedMap::new(),
         }
     }
 

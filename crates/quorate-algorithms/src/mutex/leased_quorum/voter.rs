@@ -5,9 +5,7 @@ mod restart;
 mod sessions;
 mod votes;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 
 use super::ballot::{Ballot, GrantedVote, STAMPS_FROM};
 use super::electorate::Electorate;
@@ -37,15 +35,15 @@ pub struct Voter<K: Name> {
     ceiling: u64,
     reserving: bool,
     /// Locks whose next vote waits for a higher ceiling.
-    held_up: BTreeSet<K>,
-    sessions: BTreeMap<u128, VoterSession<K>>,
+    held_up: SortedSet<K>,
+    sessions: SortedMap<u128, VoterSession<K>>,
     /// Times at which client incarnations of sessions lapse.
-    lapses: BTreeSet<(Time, u128, u64)>,
-    ballots: BTreeMap<K, Ballot>,
+    lapses: SortedSet<(Time, u128, u64)>,
+    ballots: SortedMap<K, Ballot>,
     /// Idle ballots are evicted once there are more than twice this many ballots.
     ballots_most: usize,
     /// Votes under a force release, with the times at which they are freed.
-    frozen: BTreeSet<(Time, K)>,
+    frozen: SortedSet<(Time, K)>,
     abstains: Option<Abstains>,
     /// After a restart, stamps are accepted unchanged until this time, because the voter has forgotten which clock
     /// values it has sent to sessions.
@@ -157,12 +155,12 @@ impl<K: Name> Voter<K> {
             floor: 0,
             ceiling: u64::MAX,
             reserving: false,
-            held_up: BTreeSet::new(),
-            sessions: BTreeMap::new(),
-            lapses: BTreeSet::new(),
-            ballots: BTreeMap::new(),
+            held_up: SortedSet::new(),
+            sessions: SortedMap::new(),
+            lapses: SortedSet::new(),
+            ballots: SortedMap::new(),
             ballots_most: BALLOTS_MOST,
-            frozen: BTreeSet::new(),
+            frozen: SortedSet::new(),
             abstains: None,
             trusts_until: Time::ZERO,
         }
@@ -318,7 +316,7 @@ impl<K: Name> Voter<K> {
             show(&mut time.0);
         }
         self.index_lapses();
-        let mut frozen = BTreeSet::new();
+        let mut frozen = SortedSet::new();
         for (lock, ballot) in &mut self.ballots {
             if let Some(time) = ballot.vote.as_mut().and_then(|vote| vote.frozen.as_mut()) {
                 show(&mut time.0);

@@ -1,9 +1,8 @@
 //! A session as known to one voter.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{Span, Time};
+use quorate_core::{SortedMap, Span, Time};
 
 use super::id::{Beat, Epoch, RequestId};
 use super::voter::Record;
@@ -33,17 +32,17 @@ pub struct VoterSession<K> {
     pub(super) continuous: bool,
     /// The newest beat of each client incarnation. The votes of an incarnation are kept for one ttl after its newest
     /// beat. A process that has died does not keep its locks because another process of the same session lives.
-    pub(super) beats: BTreeMap<u64, LastBeat>,
+    pub(super) beats: SortedMap<u64, LastBeat>,
     /// The clock that was last sent to this session in this epoch.
     pub(super) told: Option<u64>,
     /// Changes whenever the session's votes or requests at this voter change.
     pub(super) version: u64,
     /// Requests with a vote or in a queue, with their stamps.
-    pub(super) requests: BTreeMap<RequestId, (K, u64)>,
+    pub(super) requests: SortedMap<RequestId, (K, u64)>,
     /// Stamps of requests that wait at other voters, as announced by beats.
-    pub(super) announced: BTreeMap<RequestId, u64>,
+    pub(super) announced: SortedMap<RequestId, u64>,
     /// Requests that were ended by force, until the client releases them.
-    pub(super) dead: BTreeMap<RequestId, K>,
+    pub(super) dead: SortedMap<RequestId, K>,
     /// The requests that the client has released last, with the attempt that has ended. A relay at another node may not
     /// know this yet, and must not get votes for them again.
     pub(super) released: Vec<(RequestId, u64)>,
@@ -56,12 +55,12 @@ impl<K> VoterSession<K> {
             epoch,
             relayed: false,
             continuous: false,
-            beats: BTreeMap::new(),
+            beats: SortedMap::new(),
             told: None,
             version: 0,
-            requests: BTreeMap::new(),
-            announced: BTreeMap::new(),
-            dead: BTreeMap::new(),
+            requests: SortedMap::new(),
+            announced: SortedMap::new(),
+            dead: SortedMap::new(),
             released: Vec::new(),
         }
     }

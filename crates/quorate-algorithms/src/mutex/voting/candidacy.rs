@@ -1,9 +1,8 @@
 //! The candidate side of quorum algorithms whose quorums change: the voters that were asked, and their answers.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{ProcessId, ProcessSet, Stamp};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Stamp};
 
 use super::Claim;
 
@@ -25,7 +24,7 @@ pub(in crate::mutex) struct SentRequest {
     time: u64,
     pub(in crate::mutex) voters: ProcessSet,
     /// Number of times that the request was withdrawn from a voter, if it was.
-    attempts: BTreeMap<ProcessId, u32>,
+    attempts: SortedMap<ProcessId, u32>,
 }
 
 /// Identifies the request that a message is about: its time and its attempt at this voter.

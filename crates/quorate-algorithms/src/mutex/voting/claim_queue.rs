@@ -63,7 +63,7 @@ impl<C: fmt::Debug> fmt::Debug for ClaimQueue<C> {
     }
 }
 
-/// Hashes like a `BTreeSet` with the same claims.
+/// Hashes like a `SortedSet` with the same claims.
 impl<C: Hash> Hash for ClaimQueue<C> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_usize(self.claims.len());
@@ -75,7 +75,7 @@ impl<C: Hash> Hash for ClaimQueue<C> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
+    use quorate_core::SortedSet;
     use std::format;
     use std::hash::DefaultHasher;
 
@@ -89,7 +89,7 @@ mod tests {
         #[test]
         fn is_an_ordered_set(steps in prop::collection::vec((0..4, 0..20), 0..100)) {
             let mut queue = ClaimQueue::default();
-            let mut twin = BTreeSet::new();
+            let mut twin = SortedSet::new();
             for (what, claim) in steps {
                 match what {
                     0 => prop_assert_eq!(queue.remove(&claim), twin.remove(&claim)),

@@ -3,9 +3,7 @@
 mod leases;
 mod one_node_away;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Name, ServerMessage};
 
 use super::testing::node_of_three;
@@ -23,12 +21,12 @@ struct Cluster {
     nodes: Vec<NodeCore>,
     now: Time,
     /// Links that are broken, and known to be broken at both ends.
-    cuts: BTreeSet<Pair>,
+    cuts: SortedSet<Pair>,
     /// Links that deliver nothing until they are restored. Neither end has noticed it.
-    silent: BTreeSet<Pair>,
+    silent: SortedSet<Pair>,
     /// Messages on silent links: sender, receiver, message.
     late: Vec<(usize, usize, PeerMessage)>,
-    answers: BTreeMap<CallerId, CallResponse>,
+    answers: SortedMap<CallerId, CallResponse>,
     calls: u64,
 }
 
@@ -41,10 +39,10 @@ impl Cluster {
         Self {
             nodes,
             now: Time(1),
-            cuts: BTreeSet::new(),
-            silent: BTreeSet::new(),
+            cuts: SortedSet::new(),
+            silent: SortedSet::new(),
             late: Vec::new(),
-            answers: BTreeMap::new(),
+            answers: SortedMap::new(),
             calls: 0,
         }
     }

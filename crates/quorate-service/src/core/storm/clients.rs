@@ -1,8 +1,6 @@
 //! Client processes: the locks that they hold and want, and the schedule of their calls.
 
-use std::collections::BTreeMap;
-
-use quorate_core::{Span, Time};
+use quorate_core::{SortedMap, Span, Time};
 use quorate_protocol::SessionKey;
 
 use super::calls::{OpenCall, Operation};
@@ -78,13 +76,13 @@ pub(super) struct Client {
     pub(super) spoiled: bool,
     pub(super) node: usize,
     pub(super) connection: Option<CallerId>,
-    pub(super) calls: BTreeMap<u64, OpenCall>,
+    pub(super) calls: SortedMap<u64, OpenCall>,
     pub(super) numbers: u64,
     requests: u64,
-    pub(super) wants: BTreeMap<u8, Want>,
+    pub(super) wants: SortedMap<u8, Want>,
     pub(super) endings: Vec<Ending>,
     /// Released requests, and when the client learned that each was released.
-    pub(super) ended: BTreeMap<u64, Time>,
+    pub(super) ended: SortedMap<u64, Time>,
 }
 
 impl Client {
@@ -101,12 +99,12 @@ impl Client {
             spoiled: false,
             node: 0,
             connection: None,
-            calls: BTreeMap::new(),
+            calls: SortedMap::new(),
             numbers: 0,
             requests: 0,
-            wants: BTreeMap::new(),
+            wants: SortedMap::new(),
             endings: Vec::new(),
-            ended: BTreeMap::new(),
+            ended: SortedMap::new(),
         }
     }
 

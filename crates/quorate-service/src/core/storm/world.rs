@@ -1,8 +1,9 @@
 //! The world: nodes, clients, the events in progress between them, and the checks.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
+use quorate_core::{SortedMap, SortedSet};
 use quorate_protocol::{ClientMessage, ServerMessage};
 
 use super::clients::Client;
@@ -161,19 +162,19 @@ pub(super) struct World {
     pub(super) now: u64,
     count: u64,
     due: BinaryHeap<Reverse<(u64, u64)>>,
-    events: BTreeMap<u64, Event>,
+    events: SortedMap<u64, Event>,
     pub(super) nodes: Vec<Node>,
     pub(super) clients: Vec<Client>,
-    pub(super) links: BTreeMap<(usize, usize), Link>,
-    pub(super) connections: BTreeMap<CallerId, Connection>,
+    pub(super) links: SortedMap<(usize, usize), Link>,
+    pub(super) connections: SortedMap<CallerId, Connection>,
     /// Cuts between a client and a node, with the time at which each ends.
-    pub(super) cuts: BTreeMap<(usize, usize), u64>,
+    pub(super) cuts: SortedMap<(usize, usize), u64>,
     /// Faults happen only before this time.
     pub(super) calm_from: u64,
     /// The greatest token of each lock, with the client and the process that had it.
-    tokens: BTreeMap<u8, (u64, usize, u64)>,
+    tokens: SortedMap<u8, (u64, usize, u64)>,
     /// Locks whose greatest token belongs to a client that has released it, with a confirmed release.
-    released: BTreeSet<u8>,
+    released: SortedSet<u8>,
     pub(super) counts: Counts,
     pub(super) logs: bool,
     pub(super) numbers: u64,
@@ -197,15 +198,15 @@ impl World {
             now: 0,
             count: 0,
             due: BinaryHeap::new(),
-            events: BTreeMap::new(),
+            events: SortedMap::new(),
             nodes,
             clients,
-            links: BTreeMap::new(),
-            connections: BTreeMap::new(),
-            cuts: BTreeMap::new(),
+            links: SortedMap::new(),
+            connections: SortedMap::new(),
+            cuts: SortedMap::new(),
             calm_from: 50 * SECOND,
-            tokens: BTreeMap::new(),
-            released: BTreeSet::new(),
+            tokens: SortedMap::new(),
+            released: SortedSet::new(),
             counts: Counts::default(),
             logs,
             numbers: 0,

@@ -3,9 +3,7 @@
 //! A suspicion may arrive after the crashed process has already recovered. It is late, not wrong, as long as it arrives
 //! within the latency of the detector. Cost: O(1) for each belief.
 
-use std::collections::BTreeMap;
-
-use quorate_core::{Belief, ProcessId, Property, Span, Time};
+use quorate_core::{Belief, ProcessId, Property, SortedMap, Span, Time};
 
 use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
@@ -15,14 +13,14 @@ use crate::engine::observer::Moment;
 pub(crate) struct Accuracy {
     grace: Span,
     /// Processes that have crashed, with the time of their recovery if they have recovered.
-    crashed: BTreeMap<ProcessId, Option<Time>>,
+    crashed: SortedMap<ProcessId, Option<Time>>,
     violation: Option<Violation>,
 }
 
 impl Accuracy {
     /// Creates a monitor that tolerates suspicions up to `grace` after a recovery.
     pub(crate) fn new(grace: Span) -> Self {
-        Self { grace, crashed: BTreeMap::new(), violation: None }
+        Self { grace, crashed: SortedMap::new(), violation: None }
     }
 
     /// A process has crashed.

@@ -2,11 +2,9 @@
 //!
 //! Cost: O(log n) for a delivery in order, O(k log k) if k messages before it are missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use quorate_core::ProcessId;
 use quorate_core::definition::multicast::first_missing;
 use quorate_core::multicast::Group;
+use quorate_core::{ProcessId, SortedMap, SortedSet};
 
 use crate::engine::observer::Moment;
 
@@ -14,8 +12,8 @@ use crate::engine::observer::Moment;
 /// is identified by its rank among the messages of its sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backlog {
-    sent: BTreeMap<ProcessId, Vec<SentMessage>>,
-    progress: BTreeMap<(ProcessId, ProcessId), Progress>,
+    sent: SortedMap<ProcessId, Vec<SentMessage>>,
+    progress: SortedMap<(ProcessId, ProcessId), Progress>,
 }
 
 /// A message that was multicast.
@@ -30,7 +28,7 @@ pub(super) struct SentMessage {
 #[derive(Clone, Debug, Default)]
 struct Progress {
     next: usize,
-    ahead: BTreeSet<usize>,
+    ahead: SortedSet<usize>,
 }
 
 impl Backlog {

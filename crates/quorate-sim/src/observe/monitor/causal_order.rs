@@ -6,11 +6,9 @@
 //! The relation is decided with vector clocks that tick at multicasts. A member that has been down has missed messages
 //! and is no longer judged. Cost: O(n) for each multicast and delivery.
 
-use std::collections::BTreeMap;
-
 use quorate_core::definition::multicast::CausalPast;
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, Property};
+use quorate_core::{ProcessId, Property, SortedMap};
 
 use super::backlog::Backlog;
 use super::violation::{Evidence, Violation};
@@ -23,7 +21,7 @@ pub(crate) struct CausalOrder {
     /// The multicasts that happened before the next one of each process.
     known: Vec<CausalPast>,
     /// The multicasts that happened before each message, including the message itself.
-    past: BTreeMap<(ProcessId, usize), CausalPast>,
+    past: SortedMap<(ProcessId, usize), CausalPast>,
     violation: Option<Violation>,
 }
 
@@ -32,7 +30,7 @@ impl CausalOrder {
         Self {
             backlog: Backlog::default(),
             known: vec![CausalPast::default(); n],
-            past: BTreeMap::new(),
+            past: SortedMap::new(),
             violation: None,
         }
     }

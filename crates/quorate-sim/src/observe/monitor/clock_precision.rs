@@ -4,10 +4,8 @@
 //! true time may differ by the sum of the errors that both claim, plus the maximum drift of the agreed time between the
 //! two moments. Cost: O(k) for the kth clock of a round.
 
-use std::collections::BTreeMap;
-
 use quorate_core::clock_sync::Standard;
-use quorate_core::{Drift, ProcessId, Property, Span};
+use quorate_core::{Drift, ProcessId, Property, SortedMap, Span};
 
 use super::clock_error::Setting;
 use super::violation::{Evidence, Violation};
@@ -15,14 +13,14 @@ use super::violation::{Evidence, Violation};
 #[derive(Clone, Debug)]
 pub(crate) struct ClockPrecision {
     drift: Drift,
-    rounds: BTreeMap<Standard, Vec<Setting>>,
+    rounds: SortedMap<Standard, Vec<Setting>>,
     worst: Option<(Span, Span)>,
     violation: Option<Violation>,
 }
 
 impl ClockPrecision {
     pub(crate) fn new(drift: Drift) -> Self {
-        Self { drift, rounds: BTreeMap::new(), worst: None, violation: None }
+        Self { drift, rounds: SortedMap::new(), worst: None, violation: None }
     }
 
     /// A clock is set in a round.

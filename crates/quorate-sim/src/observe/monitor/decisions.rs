@@ -5,13 +5,11 @@
 //! then the set of correct processes is known. Cost: O(log n) for each proposal and each decision, O(n) comparisons of
 //! decisions at the end.
 
-use std::collections::BTreeMap;
-
 use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::definition::agreement::{
     Invalidity, Participant, disagreement, invalidity, owes_decision,
 };
-use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, Property, SortedMap, Span, Time};
 
 use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
@@ -22,8 +20,8 @@ use crate::engine::observer::Moment;
 pub(crate) struct Decisions {
     n: usize,
     agreement_kind: AgreementKind,
-    proposals: BTreeMap<ProcessId, (Moment, Value)>,
-    decided: BTreeMap<ProcessId, (Moment, Decision)>,
+    proposals: SortedMap<ProcessId, (Moment, Value)>,
+    decided: SortedMap<ProcessId, (Moment, Decision)>,
     /// Later decisions of processes that had already decided something else.
     changed: Vec<(Moment, Decision)>,
     blocked: ProcessSet,
@@ -41,8 +39,8 @@ impl Decisions {
         Self {
             n,
             agreement_kind,
-            proposals: BTreeMap::new(),
-            decided: BTreeMap::new(),
+            proposals: SortedMap::new(),
+            decided: SortedMap::new(),
             changed: Vec::new(),
             blocked: ProcessSet::new(),
             traitors,

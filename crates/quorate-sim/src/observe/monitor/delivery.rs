@@ -5,11 +5,9 @@
 //! crashed in the whole run. Integrity is judged at each delivery, the other two at the end of the run. Cost: O(log m)
 //! for each of m messages sent and each delivery, O(n / 64) at the end for each message still in the record.
 
-use std::collections::BTreeMap;
-
 use quorate_core::definition::multicast::{IntegrityBreach, broken_by_omission, integrity_breach};
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, Property, SortedMap, Span, Time};
 
 use super::violation::{Evidence, Violation, name_all};
 use crate::engine::Ending;
@@ -19,9 +17,9 @@ use crate::engine::observer::Moment;
 #[derive(Clone, Debug)]
 pub(crate) struct Deliveries {
     n: usize,
-    sent: BTreeMap<(ProcessId, u64), MulticastRecord>,
+    sent: SortedMap<(ProcessId, u64), MulticastRecord>,
     /// Number of the last message of each sender.
-    last: BTreeMap<ProcessId, u64>,
+    last: SortedMap<ProcessId, u64>,
     messages: u64,
     /// Number of messages that every member has delivered.
     done: u64,
@@ -52,8 +50,8 @@ impl Deliveries {
     pub(crate) fn new(n: usize, traitors: ProcessSet) -> Self {
         Self {
             n,
-            sent: BTreeMap::new(),
-            last: BTreeMap::new(),
+            sent: SortedMap::new(),
+            last: SortedMap::new(),
             messages: 0,
             done: 0,
             discounted: traitors,

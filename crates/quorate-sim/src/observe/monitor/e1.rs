@@ -14,12 +14,11 @@
 //!
 //! Cost: O(log n) for each correct decision, and O(n) at the end.
 
-use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use quorate_core::definition::election::{passes_over, rival_leaders};
 use quorate_core::election::{Candidates, Identifier};
-use quorate_core::{ProcessId, ProcessSet, Property, Time};
+use quorate_core::{ProcessId, ProcessSet, Property, SortedSet, Time};
 
 use super::violation::{Evidence, Violation, name_all};
 use crate::engine::observer::Moment;
@@ -32,7 +31,7 @@ pub(crate) struct E1 {
     candidates: Candidates,
     states: Vec<CandidateState>,
     /// Live processes with their current identifiers.
-    up: BTreeSet<Identifier>,
+    up: SortedSet<Identifier>,
     exempt: ProcessSet,
     violation: Option<Violation>,
 }

@@ -75,7 +75,7 @@ fn describe(followers: &Followers) -> String {
         .map(|(process, leader)| (process, leader.process))
         .collect();
     let verb = if with_crashed_leader.len() == 1 { "follows" } else { "follow" };
-    let leaders: std::collections::BTreeSet<ProcessId> =
+    let leaders: quorate_core::SortedSet<ProcessId> =
         with_crashed_leader.iter().map(|(_, leader)| *leader).collect();
     let down = if leaders.len() == 1 { "is" } else { "are" };
     let followers = name_all(with_crashed_leader.iter().map(|(process, _)| *process));

@@ -13,9 +13,7 @@
 //!
 //! Cost: O(log m) for each suspicion, where m is the number of pairs with a mistake, and O(n) for each process at the end.
 
-use std::collections::BTreeMap;
-
-use quorate_core::{Belief, ProcessId, Property, Span, Time};
+use quorate_core::{Belief, ProcessId, Property, SortedMap, Span, Time};
 
 use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
@@ -30,7 +28,7 @@ pub(crate) struct EventualAccuracy {
     settled: Time,
     grace: Span,
     /// Number of mistakes of each pair of observer and victim, and the last one.
-    mistakes: BTreeMap<(ProcessId, ProcessId), (u32, Moment)>,
+    mistakes: SortedMap<(ProcessId, ProcessId), (u32, Moment)>,
     open: bool,
     violation: Option<Violation>,
 }
@@ -38,7 +36,7 @@ pub(crate) struct EventualAccuracy {
 impl EventualAccuracy {
     /// Creates a monitor for a run that has settled by that time. A mistake may not last longer than the grace.
     pub(crate) fn new(settled: Time, grace: Span) -> Self {
-        Self { settled, grace, mistakes: BTreeMap::new(), open: false, violation: None }
+        Self { settled, grace, mistakes: SortedMap::new(), open: false, violation: None }
     }
 
     /// A process has changed its belief about another process. `down` is whether that process is down.

@@ -5,10 +5,10 @@
 //! delivered a message that no other member ever delivers. The common beginning of all logs is dropped. Cost: O(1)
 //! amortised for each delivery. At the end of a run with different orders, all pairs of members are compared.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use quorate_core::definition::multicast as definition;
-use quorate_core::{ProcessId, ProcessSet, Property};
+use quorate_core::{ProcessId, ProcessSet, Property, SortedMap};
 
 use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
@@ -17,7 +17,7 @@ use crate::engine::observer::Moment;
 #[derive(Clone, Debug)]
 pub(crate) struct TotalOrder {
     /// Deliveries of each live member, without the common beginning of all logs.
-    logs: BTreeMap<ProcessId, VecDeque<Delivery>>,
+    logs: SortedMap<ProcessId, VecDeque<Delivery>>,
     /// Number of empty logs.
     empty: usize,
     violation: Option<Violation>,
@@ -39,7 +39,8 @@ impl Delivery {
 impl TotalOrder {
     /// Creates a monitor for these members.
     pub(crate) fn new(members: &ProcessSet) -> Self {
-        let logs: BTreeMap<_, _> = members.iter().map(|member| (member, VecDeque::new())).collect();
+        let logs: SortedMap<_, _> =
+            members.iter().map(|member| (member, VecDeque::new())).collect();
         Self { empty: logs.len(), logs, violation: None }
     }
 
@@ -77,9 +78,9 @@ impl TotalOrder {
     /// Drops deliveries from the front of all logs as long as all logs begin with the same message.
     fn forget(&mut self) {
         while self.empty == 0 {
-            let mut firsts = self.logs.values().map(|log| log[0].message());
-            let Some(first) = firsts.next() else { return };
-            if firsts.any(|other| other != first) {
+            let Some((_, first)) = self.logs.first_key_value() else { return };
+            let first = first[0].message();
+            if self.logs.values().any(|log| log[0].message() != first) {
                 return;
             }
             for log in self.logs.values_mut() {
@@ -101,7 +102,7 @@ fn disorder(a: &VecDeque<Delivery>, b: &VecDeque<Delivery>) -> Option<Violation>
 
 /// Finds a message that `first` delivered before another message, which `second` delivered without it.
 fn broken(first: &VecDeque<Delivery>, second: &VecDeque<Delivery>) -> Option<Violation> {
-    let mut positions: BTreeMap<(ProcessId, u64), (usize, Delivery)> = BTreeMap::new();
+    let mut positions: SortedMap<(ProcessId, u64), (usize, Delivery)> = SortedMap::new();
     for (position, delivery) in second.iter().enumerate() {
         positions.entry(delivery.message()).or_insert((position, *delivery));
     }

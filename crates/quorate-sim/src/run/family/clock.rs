@@ -1,10 +1,8 @@
 //! Clock synchronisation: offset of each clock before and after it
 //! was set, and whether the error bound and the precision hold.
 
-use std::collections::BTreeMap;
-
 use quorate_core::clock_sync::{ClockSync, Command, Output, Standard};
-use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, SortedMap, Span, Time};
 
 use crate::engine::observer::Moment;
 use crate::observe::Mark;
@@ -113,9 +111,9 @@ pub struct ClockMonitors {
     clocks: Clocks,
     error: ClockError,
     precision: ClockPrecision,
-    set: BTreeMap<ProcessId, AdjustedClock>,
-    last: BTreeMap<ProcessId, Setting>,
-    requested_at: BTreeMap<ProcessId, Time>,
+    set: SortedMap<ProcessId, AdjustedClock>,
+    last: SortedMap<ProcessId, Setting>,
+    requested_at: SortedMap<ProcessId, Time>,
     /// Delays from request to adjustment.
     delays: SpanSummary,
     requests: u64,
@@ -130,9 +128,9 @@ impl ClockMonitors {
             error: ClockError::new(clocks.drift),
             precision: ClockPrecision::new(clocks.drift),
             clocks,
-            set: BTreeMap::new(),
-            last: BTreeMap::new(),
-            requested_at: BTreeMap::new(),
+            set: SortedMap::new(),
+            last: SortedMap::new(),
+            requested_at: SortedMap::new(),
             delays: SpanSummary::default(),
             requests: 0,
             failures: 0,

@@ -1,9 +1,8 @@
 //! A request as its candidate pursues it.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{ProcessId, ProcessSet, SortedMap};
 
 use super::super::id::VoteId;
 use super::super::message::Report;
@@ -26,7 +25,7 @@ pub(super) struct Pursuit<K> {
     pub(super) stale: Option<u64>,
     pub(super) asked: ProcessSet,
     /// The stamp that was last sent to or received from each voter.
-    pub(super) stamps: BTreeMap<ProcessId, u64>,
+    pub(super) stamps: SortedMap<ProcessId, u64>,
     /// Whether every voter is asked, not only the preferred ones.
     pub(super) asks_all: bool,
     /// Whether a beat has begun since the pursuit began.
@@ -37,9 +36,9 @@ pub(super) struct Pursuit<K> {
     pub(super) ended: u64,
     /// Whether the request was ended by force.
     pub(super) forced: bool,
-    pub(super) votes: BTreeMap<ProcessId, Counted>,
+    pub(super) votes: SortedMap<ProcessId, Counted>,
     /// The last vote of each voter that was given back. It never counts again, although the same VOTE may arrive once more.
-    pub(super) returned: BTreeMap<ProcessId, VoteId>,
+    pub(super) returned: SortedMap<ProcessId, VoteId>,
     /// The token that voters were last asked to confirm.
     pub(super) raising: Option<u64>,
     /// The greatest token that this attempt has asked voters to record. From then on it yields only votes that
@@ -84,14 +83,14 @@ impl<K> Pursuit<K> {
             broken: false,
             stale: None,
             asked: ProcessSet::new(),
-            stamps: BTreeMap::new(),
+            stamps: SortedMap::new(),
             asks_all: false,
             is_old: false,
             gone: ProcessSet::new(),
             ended: 0,
             forced: false,
-            votes: BTreeMap::new(),
-            returned: BTreeMap::new(),
+            votes: SortedMap::new(),
+            returned: SortedMap::new(),
             raising: None,
             recording: None,
             found: None,

@@ -1,7 +1,8 @@
 //! The state that a candidate keeps about one voter.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+use quorate_core::SortedMap;
 
 use super::super::id::{Epoch, RequestId};
 use super::super::message::{Entry, Part};
@@ -13,7 +14,7 @@ pub(super) struct View<K> {
     /// Version of the last complete list.
     pub(super) version: Option<u64>,
     /// The last complete list.
-    pub(super) listed: BTreeMap<RequestId, Entry<K>>,
+    pub(super) listed: SortedMap<RequestId, Entry<K>>,
     /// A list of which the first parts have arrived: version, index of the next part, entries.
     pub(super) arriving: Option<(u64, u32, Vec<Entry<K>>)>,
     /// The newest beat of the client's incarnation that the voter has echoed in this epoch.
@@ -34,7 +35,7 @@ impl<K> Default for View<K> {
         Self {
             epoch: None,
             version: None,
-            listed: BTreeMap::new(),
+            listed: SortedMap::new(),
             arriving: None,
             beat: None,
             continuous: false,

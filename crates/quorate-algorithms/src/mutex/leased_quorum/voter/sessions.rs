@@ -194,10 +194,10 @@ impl<K: Name> Voter<K> {
             vote.map(|vote| vote.beats).or(waiter.map(|waiter| waiter.beats)) == Some(incarnation)
         };
         let ballots = &self.ballots;
-        let ended = session.requests.extract_if(.., |request, (lock, stamp)| {
+        let ended = session.requests.extract(|request, (lock, stamp)| {
             ballots.get(lock).is_some_and(|ballot| is_its(ballot, *request, *stamp))
         });
-        for (request, (lock, stamp)) in ended.collect::<Vec<_>>() {
+        for (request, (lock, stamp)) in ended {
             self.remove(lock, request, stamp, out);
         }
     }

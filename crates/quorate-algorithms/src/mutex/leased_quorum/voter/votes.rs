@@ -1,7 +1,5 @@
 //! Votes: how they are requested, given, confirmed, given back and freed.
 
-use alloc::vec::Vec;
-
 use quorate_core::Time;
 
 use super::super::ballot::{Ballot, GrantedVote, Waiter};
@@ -391,7 +389,9 @@ impl<K: Name> Voter<K> {
         ballot.queue.remove(&(stamp, request));
         let Some(frozen) = ballot.vote_of(request).map(|vote| vote.frozen) else { return };
         ballot.vote = None;
-        frozen.and_then(|time| self.frozen.take(&(time, lock.clone())));
+        if let Some(time) = frozen {
+            self.frozen.remove(&(time, lock.clone()));
+        }
         self.after_freed(&lock, out);
     }
 
@@ -476,8 +476,7 @@ impl<K: Name> Voter<K> {
         if self.ballots.len() <= self.ballots_most.saturating_mul(2) {
             return;
         }
-        let idle = self.ballots.extract_if(.., |_, ballot| ballot.is_idle());
-        let idle: Vec<(K, Ballot)> = idle.collect();
+        let idle = self.ballots.extract(|_, ballot| ballot.is_idle());
         self.floor = idle.iter().map(|(_, ballot)| ballot.last).fold(self.floor, u64::max);
         out.push(VoterEffect::Persist(self.counters()));
         for (lock, _) in idle {

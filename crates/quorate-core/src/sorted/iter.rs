@@ -1,0 +1,98 @@
+//! Iterators over sorted chunks: what is left of the first chunk, whole chunks, and what is left of the last one.
+
+use alloc::vec::{self, Vec};
+use core::slice;
+
+/// Iterator over the entries of a map.
+pub struct Iter<'a, K, V> {
+    front: slice::Iter<'a, (K, V)>,
+    between: slice::Iter<'a, Vec<(K, V)>>,
+    back: slice::Iter<'a, (K, V)>,
+}
+
+impl<'a, K, V> Iter<'a, K, V> {
+    pub(super) fn new(front: &'a [(K, V)], between: &'a [Vec<(K, V)>], back: &'a [(K, V)]) -> Self {
+        Self { front: front.iter(), between: between.iter(), back: back.iter() }
+    }
+}
+
+impl<K, V> Clone for Iter<'_, K, V> {
+    fn clone(&self) -> Self {
+        let Self { front, between, back } = self;
+        Self { front: front.clone(), between: between.clone(), back: back.clone() }
+    }
+}
+
+/// Iterator over the entries of a map, with mutable values.
+pub struct IterMut<'a, K, V> {
+    front: slice::IterMut<'a, (K, V)>,
+    between: slice::IterMut<'a, Vec<(K, V)>>,
+    back: slice::IterMut<'a, (K, V)>,
+}
+
+impl<'a, K, V> IterMut<'a, K, V> {
+    pub(super) fn new(front: &'a mut [(K, V)], between: &'a mut [Vec<(K, V)>]) -> Self {
+        Self { front: front.iter_mut(), between: between.iter_mut(), back: [].iter_mut() }
+    }
+}
+
+/// Iterator that takes the entries of a map.
+pub struct IntoIter<K, V> {
+    front: vec::IntoIter<(K, V)>,
+    between: vec::IntoIter<Vec<(K, V)>>,
+    back: vec::IntoIter<(K, V)>,
+}
+
+impl<K, V> IntoIter<K, V> {
+    pub(super) fn new(front: Vec<(K, V)>, between: Vec<Vec<(K, V)>>) -> Self {
+        let (front, between) = (front.into_iter(), between.into_iter());
+        Self { front, between, back: Vec::new().into_iter() }
+    }
+}
+
+/// The three iterators differ only in what they yield.
+macro_rules! iterate {
+    ($name:ident<$($parameter:tt),*>, $item:ty, $entry:pat => $yielded:expr) => {
+        impl<$($parameter),*> Iterator for $name<$($parameter),*> {
+            type Item = $item;
+
+            fn next(&mut self) -> Option<$item> {
+                loop {
+                    if let Some($entry) = self.front.next() {
+                        return Some($yielded);
+                    }
+                    match self.between.next() {
+                        Some(chunk) => self.front = chunk.into_iter(),
+                        None => return self.back.next().map(|$entry| $yielded),
+                    }
+                }
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                let between: usize = self.between.as_slice().iter().map(Vec::len).sum();
+                let all = self.front.len() + between + self.back.len();
+                (all, Some(all))
+            }
+        }
+
+        impl<$($parameter),*> ExactSizeIterator for $name<$($parameter),*> {}
+
+        impl<$($parameter),*> DoubleEndedIterator for $name<$($parameter),*> {
+            fn next_back(&mut self) -> Option<$item> {
+                loop {
+                    if let Some($entry) = self.back.next_back() {
+                        return Some($yielded);
+                    }
+                    match self.between.next_back() {
+                        Some(chunk) => self.back = chunk.into_iter(),
+                        None => return self.front.next_back().map(|$entry| $yielded),
+                    }
+                }
+            }
+        }
+    };
+}
+
+iterate!(Iter<'a, K, V>, (&'a K, &'a V), (key, value) => (key, value));
+iterate!(IterMut<'a, K, V>, (&'a K, &'a mut V), (key, value) => (&*key, value));
+iterate!(IntoIter<K, V>, (K, V), entry => entry);
