@@ -37,6 +37,8 @@ fn generate(into: &Path) {
     let set: FileDescriptorSet = protox::compile(files, [folder]).expect("the files make sense");
     let mut config = tonic_prost_build::configure()
         .out_dir(into)
+        // The server has one codec for all methods (quorate-service, etcd/methods.rs).
+        .build_server(false)
         // The caller supplies the channel.
         .build_transport(false);
     for file in &set.file {

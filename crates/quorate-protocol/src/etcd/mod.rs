@@ -12,28 +12,16 @@ pub mod json;
 pub mod mvccpb;
 
 #[rustfmt::skip]
-#[expect(
-    missing_docs,
-    clippy::allow_attributes,
-    reason = "the protocol's names are its description, and the code is not ours"
-)]
+#[expect(missing_docs, reason = "the protocol's names are its description")]
 #[path = "generated/etcdserverpb.rs"]
 pub mod etcdserverpb;
 
 #[rustfmt::skip]
-#[expect(
-    missing_docs,
-    clippy::allow_attributes,
-    reason = "the protocol's names are its description, and the code is not ours"
-)]
+#[expect(missing_docs, reason = "the protocol's names are its description")]
 #[path = "generated/v3lockpb.rs"]
 pub mod v3lockpb;
 
 #[rustfmt::skip]
-#[expect(
-    missing_docs,
-    clippy::allow_attributes,
-    reason = "the protocol's names are its description, and the code is not ours"
-)]
+#[expect(missing_docs, reason = "the protocol's names are its description")]
 #[path = "generated/v3electionpb.rs"]
 pub mod v3electionpb;

@@ -1,16 +1,14 @@
 //! Authentication by name and password. The password is the client's quorate token, and is returned as the
 //! token for later calls.
 
-use quorate_protocol::etcd::etcdserverpb::auth_server::Auth;
 use quorate_protocol::etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
 use tonic::{Request, Response, Status};
 
 use super::Etcd;
 use crate::auth::PresentedCredentials;
 
-#[tonic::async_trait]
-impl Auth for Etcd {
-    async fn authenticate(
+impl Etcd {
+    pub(super) async fn authenticate(
         &self,
         request: Request<AuthenticateRequest>,
     ) -> Result<Response<AuthenticateResponse>, Status> {

@@ -1,9 +1,6 @@
 //! The election service of etcd's API.
 
-use std::pin::Pin;
-
-use futures_util::stream::{self, Stream, StreamExt};
-use quorate_protocol::etcd::v3electionpb::election_server::Election;
+use futures_util::stream::{self, StreamExt};
 use quorate_protocol::etcd::v3electionpb::{
     CampaignRequest, CampaignResponse, LeaderKey, LeaderRequest, LeaderResponse, ProclaimRequest,
     ProclaimResponse, ResignRequest, ResignResponse,
@@ -11,6 +8,7 @@ use quorate_protocol::etcd::v3electionpb::{
 use quorate_protocol::{Failure, Kind, Name, RequestInfo, RequestState, ServerMessage};
 use tonic::{Request, Response, Status};
 
+use super::methods::{Messages, ResponseStream};
 use super::{Caller, Etcd, keys, names, status};
 use crate::lease::LeaseCall;
 use crate::local_client::LocalConnection;
@@ -47,9 +45,8 @@ fn leader(key: Option<LeaderKey>) -> Result<(Name, i64, u64), Status> {
     Ok((name, lease, rev as u64))
 }
 
-#[tonic::async_trait]
-impl Election for Etcd {
-    async fn campaign(
+impl Etcd {
+    pub(super) async fn campaign(
         &self,
         request: Request<CampaignRequest>,
     ) -> Result<Response<CampaignResponse>, Status> {
@@ -77,7 +74,7 @@ impl Election for Etcd {
         Ok(Response::new(CampaignResponse { header: self.header(token), leader: Some(leader) }))
     }
 
-    async fn proclaim(
+    pub(super) async fn proclaim(
         &self,
         request: Request<ProclaimRequest>,
     ) -> Result<Response<ProclaimResponse>, Status> {
@@ -94,7 +91,7 @@ impl Election for Etcd {
         }
     }
 
-    async fn leader(
+    pub(super) async fn leader(
         &self,
         request: Request<LeaderRequest>,
     ) -> Result<Response<LeaderResponse>, Status> {
@@ -106,12 +103,10 @@ impl Election for Etcd {
         }
     }
 
-    type ObserveStream = Pin<Box<dyn Stream<Item = Result<LeaderResponse, Status>> + Send>>;
-
-    async fn observe(
+    pub(super) async fn observe(
         &self,
         request: Request<LeaderRequest>,
-    ) -> Result<Response<Self::ObserveStream>, Status> {
+    ) -> Result<Response<ResponseStream<LeaderResponse>>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let name = names::name(Kind::Election, &request.into_inner().name)?;
         let watch = self.local_client.watch(&caller.permissions, name.text().to_owned()).await;
@@ -125,7 +120,19 @@ impl Election for Etcd {
         Ok(Response::new(stream::try_unfold(observer, Observer::next).boxed()))
     }
 
-    async fn resign(
+    /// The same as `observe`, for a request that arrives as a stream of one message.
+    pub(super) async fn observe_first(
+        &self,
+        request: Request<Messages<LeaderRequest>>,
+    ) -> Result<Response<ResponseStream<LeaderResponse>>, Status> {
+        let (metadata, extensions, mut messages) = request.into_parts();
+        let Some(message) = messages.next().await? else {
+            return Err(Status::invalid_argument("the request has no message"));
+        };
+        self.observe(Request::from_parts(metadata, extensions, message)).await
+    }
+
+    pub(super) async fn resign(
         &self,
         request: Request<ResignRequest>,
     ) -> Result<Response<ResignResponse>, Status> {

@@ -1,73 +1,30 @@
 //! The same API in JSON, at the paths of etcd's gateway, for clients without gRPC.
 
-use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, FromRequest};
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, RequestExt, Router};
 use futures_util::stream::{self, Stream, StreamExt};
 use quorate_protocol::etcd::etcdserverpb::LeaseKeepAliveRequest;
-use quorate_protocol::etcd::etcdserverpb::auth_server::Auth;
-use quorate_protocol::etcd::etcdserverpb::lease_server::Lease;
-use quorate_protocol::etcd::v3electionpb::election_server::Election;
-use quorate_protocol::etcd::v3lockpb::lock_server::Lock;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use tonic::metadata::MetadataMap;
-use tonic::{Code, Status};
+use tonic::{Code, Request, Status};
 
+use super::methods::{self, Encoding, UnaryCall};
 use super::{ConnectionLifetime, Etcd, MESSAGE_MOST};
 
-/// Route of a call with one answer.
-macro_rules! once {
-    ($etcd:ident . $method:ident) => {{
-        let etcd = $etcd.clone();
-        post(move |JsonRequest(request): JsonRequest<_>| async move {
-            json_response(etcd.$method(request).await)
-        })
-    }};
-}
-
 pub(super) fn router(etcd: &Etcd) -> Router {
-    Router::new()
-        .route("/v3/lock/lock", once!(etcd.lock))
-        .route("/v3/lock/unlock", once!(etcd.unlock))
-        .route("/v3/election/campaign", once!(etcd.campaign))
-        .route("/v3/election/proclaim", once!(etcd.proclaim))
-        .route("/v3/election/leader", once!(etcd.leader))
-        .route("/v3/election/resign", once!(etcd.resign))
-        .route("/v3/lease/grant", once!(etcd.lease_grant))
-        .route("/v3/lease/revoke", once!(etcd.lease_revoke))
-        .route("/v3/kv/lease/revoke", once!(etcd.lease_revoke))
-        .route("/v3/lease/timetolive", once!(etcd.lease_time_to_live))
-        .route("/v3/kv/lease/timetolive", once!(etcd.lease_time_to_live))
-        .route("/v3/lease/leases", once!(etcd.lease_leases))
-        .route("/v3/kv/lease/leases", once!(etcd.lease_leases))
-        .route("/v3/auth/authenticate", once!(etcd.authenticate))
-        .route("/v3/election/observe", {
-            let etcd = etcd.clone();
-            post(move |JsonRequest(request): JsonRequest<_>| async move {
-                match etcd.observe(request).await {
-                    Ok(answer) => lines(answer.into_inner()),
-                    Err(status) => refused(&status),
-                }
-            })
-        })
-        .route("/v3/lease/keepalive", {
-            let etcd = etcd.clone();
-            post(move |JsonRequest(request): JsonRequest<LeaseKeepAliveRequest>| async move {
-                let caller = etcd.admit(request.metadata(), request.extensions()).await;
-                match caller {
-                    Ok(caller) => {
-                        let answer = etcd.kept_alive(&caller, request.into_inner().id).await;
-                        lines(stream::iter([answer]))
-                    }
-                    Err(status) => refused(&status),
-                }
-            })
-        })
+    let with_one_answer =
+        methods::in_json().into_iter().fold(Router::new(), |router, (path, method)| {
+            let call = UnaryCall { etcd: etcd.clone(), method };
+            router.route(path, post(answer_once).with_state(call))
+        });
+    with_one_answer
+        .route("/v3/election/observe", post(observe).with_state(etcd.clone()))
+        .route("/v3/lease/keepalive", post(keep_alive).with_state(etcd.clone()))
         // Clients choose their paths by this version. The paths here are those of 3.4 and later.
         .route(
             "/version",
@@ -80,28 +37,50 @@ pub(super) fn router(etcd: &Etcd) -> Router {
 const ETCD_VERSION: &str = "3.4.0";
 
 /// A call from JSON. Its connection serves a single request, so no state is bound to it.
-struct JsonRequest<T>(tonic::Request<T>);
+struct JsonRequest(Request<Bytes>);
 
-impl<T: DeserializeOwned + 'static, S: Send + Sync> FromRequest<S> for JsonRequest<T> {
+impl<S: Send + Sync> FromRequest<S> for JsonRequest {
     type Rejection = Response;
 
     async fn from_request(request: axum::extract::Request, _state: &S) -> Result<Self, Response> {
         let metadata = MetadataMap::from_headers(request.headers().clone());
         let mut extensions = request.extensions().clone();
         extensions.remove::<ConnectionLifetime>();
-        let bad = |why: String| refused(&Status::invalid_argument(why));
         // curl users often omit the content type, and etcd does not check it.
-        let read = request.extract::<axum::body::Bytes, _>().await;
-        let bytes = read.map_err(|error| bad(error.to_string()))?;
-        let text = if bytes.is_empty() { &b"{}"[..] } else { &bytes };
-        let message = serde_json::from_slice(text).map_err(|error| bad(error.to_string()))?;
-        Ok(Self(tonic::Request::from_parts(metadata, extensions, message)))
+        let read = request.extract::<Bytes, _>().await;
+        let bytes = read.map_err(|error| refused(&Status::invalid_argument(error.to_string())))?;
+        Ok(Self(Request::from_parts(metadata, extensions, bytes)))
     }
 }
 
-fn json_response<T: Serialize>(answer: Result<tonic::Response<T>, Status>) -> Response {
-    match answer {
-        Ok(answer) => Json(answer.into_inner()).into_response(),
+async fn answer_once(State(call): State<UnaryCall>, JsonRequest(request): JsonRequest) -> Response {
+    match (call.method)(call.etcd, request, Encoding::Json).await {
+        Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(status) => refused(&status),
+    }
+}
+
+async fn observe(State(etcd): State<Etcd>, JsonRequest(request): JsonRequest) -> Response {
+    let request = match Encoding::Json.decode(request) {
+        Ok(request) => request,
+        Err(status) => return refused(&status),
+    };
+    match etcd.observe(request).await {
+        Ok(answer) => lines(answer.into_inner()),
+        Err(status) => refused(&status),
+    }
+}
+
+async fn keep_alive(State(etcd): State<Etcd>, JsonRequest(request): JsonRequest) -> Response {
+    let request: Request<LeaseKeepAliveRequest> = match Encoding::Json.decode(request) {
+        Ok(request) => request,
+        Err(status) => return refused(&status),
+    };
+    match etcd.admit(request.metadata(), request.extensions()).await {
+        Ok(caller) => {
+            let answer = etcd.kept_alive(&caller, request.into_inner().id).await;
+            lines(stream::iter([answer]))
+        }
         Err(status) => refused(&status),
     }
 }

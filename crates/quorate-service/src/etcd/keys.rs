@@ -10,7 +10,6 @@
 use std::time::Duration;
 
 use quorate_protocol::etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
-use quorate_protocol::etcd::etcdserverpb::kv_server::Kv;
 use quorate_protocol::etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
 use quorate_protocol::etcd::etcdserverpb::request_op::Request as Op;
 use quorate_protocol::etcd::etcdserverpb::response_op::Response as OpResponse;
@@ -231,9 +230,8 @@ fn placeholder_key(name: &str) -> KeyValue {
     KeyValue { key: names::key(name, 0), create_revision: 1, ..KeyValue::default() }
 }
 
-#[tonic::async_trait]
-impl Kv for Etcd {
-    async fn range(
+impl Etcd {
+    pub(super) async fn range(
         &self,
         request: Request<RangeRequest>,
     ) -> Result<Response<RangeResponse>, Status> {
@@ -241,13 +239,16 @@ impl Kv for Etcd {
         self.range_of(&caller, request.get_ref()).await.map(Response::new)
     }
 
-    async fn put(&self, request: Request<PutRequest>) -> Result<Response<PutResponse>, Status> {
+    pub(super) async fn put(
+        &self,
+        request: Request<PutRequest>,
+    ) -> Result<Response<PutResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let (revision, _) = self.put_key(&caller, request.get_ref()).await?;
         Ok(Response::new(PutResponse { header: self.header(revision), prev_kv: None }))
     }
 
-    async fn delete_range(
+    pub(super) async fn delete_range(
         &self,
         request: Request<DeleteRangeRequest>,
     ) -> Result<Response<DeleteRangeResponse>, Status> {
@@ -257,7 +258,10 @@ impl Kv for Etcd {
         Ok(Response::new(DeleteRangeResponse { header, deleted, prev_kvs }))
     }
 
-    async fn txn(&self, request: Request<TxnRequest>) -> Result<Response<TxnResponse>, Status> {
+    pub(super) async fn txn(
+        &self,
+        request: Request<TxnRequest>,
+    ) -> Result<Response<TxnResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let TxnRequest { compare, success, failure } = request.into_inner();
         let [compare] = compare.as_slice() else { return Err(unsupported_key()) };

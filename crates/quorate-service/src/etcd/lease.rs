@@ -1,17 +1,15 @@
 //! The lease service of etcd's API.
 
-use std::pin::Pin;
-
-use futures_util::stream::{self, Stream, StreamExt};
-use quorate_protocol::etcd::etcdserverpb::lease_server::Lease;
+use futures_util::stream::{self, StreamExt};
 use quorate_protocol::etcd::etcdserverpb::{
     LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse,
     LeaseLeasesRequest, LeaseLeasesResponse, LeaseRevokeRequest, LeaseRevokeResponse, LeaseStatus,
     LeaseTimeToLiveRequest, LeaseTimeToLiveResponse,
 };
 use quorate_protocol::{CallResponse, Failure, LeaseInfo};
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status};
 
+use super::methods::{Messages, ResponseStream};
 use super::{Caller, Etcd, names, status};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_number;
@@ -29,8 +27,6 @@ const LONGEST: i64 = u32::MAX as i64 / 1_000;
 fn remaining_ttl(info: &LeaseInfo) -> i64 {
     (info.valid_ms.min(info.ttl_ms) / 1_000) as i64
 }
-
-type ResponseStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Etcd {
     /// Creates a lease; returns its identifier and its time-to-live in seconds.
@@ -79,9 +75,8 @@ impl Etcd {
     }
 }
 
-#[tonic::async_trait]
-impl Lease for Etcd {
-    async fn lease_grant(
+impl Etcd {
+    pub(super) async fn lease_grant(
         &self,
         request: Request<LeaseGrantRequest>,
     ) -> Result<Response<LeaseGrantResponse>, Status> {
@@ -92,7 +87,7 @@ impl Lease for Etcd {
         Ok(Response::new(LeaseGrantResponse { header, id, ttl, error: String::new() }))
     }
 
-    async fn lease_revoke(
+    pub(super) async fn lease_revoke(
         &self,
         request: Request<LeaseRevokeRequest>,
     ) -> Result<Response<LeaseRevokeResponse>, Status> {
@@ -103,17 +98,15 @@ impl Lease for Etcd {
         Ok(Response::new(LeaseRevokeResponse { header: self.header(0) }))
     }
 
-    type LeaseKeepAliveStream = ResponseStream<LeaseKeepAliveResponse>;
-
-    async fn lease_keep_alive(
+    pub(super) async fn lease_keep_alive(
         &self,
-        request: Request<Streaming<LeaseKeepAliveRequest>>,
-    ) -> Result<Response<Self::LeaseKeepAliveStream>, Status> {
+        request: Request<Messages<LeaseKeepAliveRequest>>,
+    ) -> Result<Response<ResponseStream<LeaseKeepAliveResponse>>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let etcd = self.clone();
         let state = (etcd, caller, request.into_inner());
         let answers = stream::try_unfold(state, async |(etcd, caller, mut requests)| {
-            let Some(request) = requests.message().await? else { return Ok(None) };
+            let Some(request) = requests.next().await? else { return Ok(None) };
             if let Some(pause) = caller.permissions.throttle_delay() {
                 tokio::time::sleep(pause).await;
             }
@@ -123,7 +116,7 @@ impl Lease for Etcd {
         Ok(Response::new(answers.boxed()))
     }
 
-    async fn lease_time_to_live(
+    pub(super) async fn lease_time_to_live(
         &self,
         request: Request<LeaseTimeToLiveRequest>,
     ) -> Result<Response<LeaseTimeToLiveResponse>, Status> {
@@ -150,7 +143,7 @@ impl Lease for Etcd {
         Ok(Response::new(answer))
     }
 
-    async fn lease_leases(
+    pub(super) async fn lease_leases(
         &self,
         request: Request<LeaseLeasesRequest>,
     ) -> Result<Response<LeaseLeasesResponse>, Status> {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use quorate_protocol::etcd::v3lockpb::lock_server::Lock;
 use quorate_protocol::etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest, UnlockResponse};
 use quorate_protocol::{CallResponse, Failure, Kind, Name};
 use tonic::{Request, Response, Status};
@@ -68,9 +67,11 @@ impl Etcd {
     }
 }
 
-#[tonic::async_trait]
-impl Lock for Etcd {
-    async fn lock(&self, request: Request<LockRequest>) -> Result<Response<LockResponse>, Status> {
+impl Etcd {
+    pub(super) async fn lock(
+        &self,
+        request: Request<LockRequest>,
+    ) -> Result<Response<LockResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let LockRequest { name, lease } = request.into_inner();
         let name = names::name(Kind::Lock, &name)?;
@@ -80,7 +81,7 @@ impl Lock for Etcd {
         Ok(Response::new(LockResponse { header, key }))
     }
 
-    async fn unlock(
+    pub(super) async fn unlock(
         &self,
         request: Request<UnlockRequest>,
     ) -> Result<Response<UnlockResponse>, Status> {

@@ -11,6 +11,7 @@ mod gateway;
 mod keys;
 mod lease;
 mod lock;
+mod methods;
 mod names;
 mod status;
 mod unsupported;
@@ -22,12 +23,6 @@ use axum::Router;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use quorate_protocol::etcd::etcdserverpb::ResponseHeader;
-use quorate_protocol::etcd::etcdserverpb::auth_server::AuthServer;
-use quorate_protocol::etcd::etcdserverpb::kv_server::KvServer;
-use quorate_protocol::etcd::etcdserverpb::lease_server::LeaseServer;
-use quorate_protocol::etcd::etcdserverpb::watch_server::WatchServer;
-use quorate_protocol::etcd::v3electionpb::election_server::ElectionServer;
-use quorate_protocol::etcd::v3lockpb::lock_server::LockServer;
 use quorate_protocol::{CallResponse, Failure};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tonic::metadata::MetadataMap;
@@ -69,17 +64,7 @@ impl ConnectionLifetime {
 
 /// Returns the routes of etcd's API.
 pub(crate) fn router(etcd: Etcd) -> Router {
-    let services = tonic::service::Routes::new(
-        LockServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST),
-    )
-    .add_service(ElectionServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
-    .add_service(LeaseServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
-    .add_service(KvServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
-    .add_service(WatchServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
-    .add_service(AuthServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST));
-    // Unsupported services are answered by `unsupported`, not by the library's fallback.
-    let services = services.into_axum_router().reset_fallback();
-    services.merge(unsupported::router()).merge(gateway::router(&etcd))
+    methods::router(&etcd).merge(gateway::router(&etcd)).merge(unsupported::router())
 }
 
 /// Returns the credentials of a caller: the token in its headers, or the certificate of its connection.

@@ -9,9 +9,22 @@ use axum::routing::{any, post};
 /// Code of gRPC's status `UNIMPLEMENTED`.
 const UNIMPLEMENTED: &str = "12";
 
-/// Returns routes for all other services of etcd.
+/// Services of which some methods are supported.
+const SERVICES: [&str; 6] = [
+    "v3lockpb.Lock",
+    "v3electionpb.Election",
+    "etcdserverpb.Lease",
+    "etcdserverpb.KV",
+    "etcdserverpb.Watch",
+    "etcdserverpb.Auth",
+];
+
+/// Returns routes for all other methods and services of etcd.
 pub(super) fn router() -> Router {
-    Router::new()
+    let methods = SERVICES.iter().fold(Router::new(), |router, service| {
+        router.route(&format!("/{service}/{{method}}"), post(async || grpc_unimplemented(KV)))
+    });
+    methods
         .route("/etcdserverpb.Cluster/{method}", post(async || grpc_unimplemented(CLUSTER)))
         .route("/etcdserverpb.Maintenance/{method}", post(async || grpc_unimplemented(CLUSTER)))
         .route("/v3/{*path}", any(async |Path(path): Path<String>| json_unimplemented(&path)))

@@ -3,22 +3,21 @@
 //! A watched key that is no longer the holder's is reported as deleted. A client that waits behind the key then checks
 //! again, and proceeds only if it has been granted the lock (see [`super::keys`]).
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::time::Duration;
 
-use futures_util::stream::{self, Stream, StreamExt};
+use futures_util::stream::{self, StreamExt};
+use quorate_core::SortedMap;
 use quorate_protocol::etcd::etcdserverpb::watch_request::RequestUnion;
-use quorate_protocol::etcd::etcdserverpb::watch_server::Watch;
 use quorate_protocol::etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
 use quorate_protocol::etcd::mvccpb::event::EventType;
 use quorate_protocol::etcd::mvccpb::{Event, KeyValue};
 use quorate_protocol::{Failure, RequestInfo, RequestState, ServerMessage};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status};
 
 use super::keys::{Key, kv, name_of_range};
+use super::methods::{Messages, ResponseStream};
 use super::{Caller, Etcd, names, status};
 use crate::local_client::LocalConnection;
 
@@ -64,14 +63,11 @@ impl Watched {
     }
 }
 
-#[tonic::async_trait]
-impl Watch for Etcd {
-    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
-
-    async fn watch(
+impl Etcd {
+    pub(super) async fn watch(
         &self,
-        request: Request<Streaming<WatchRequest>>,
-    ) -> Result<Response<Self::WatchStream>, Status> {
+        request: Request<Messages<WatchRequest>>,
+    ) -> Result<Response<ResponseStream<WatchResponse>>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let (out, events) = mpsc::channel(UNREAD_MOST);
         let requests = request.into_inner();
@@ -101,9 +97,9 @@ impl Drop for AbortOnDrop {
 
 impl Etcd {
     /// Handles the requests of a watch stream.
-    async fn listen(self, caller: Caller, mut requests: Streaming<WatchRequest>, out: Out) {
-        let (mut watches, mut numbers) = (BTreeMap::new(), 0);
-        while let Ok(Some(request)) = requests.message().await {
+    async fn listen(self, caller: Caller, mut requests: Messages<WatchRequest>, out: Out) {
+        let (mut watches, mut numbers) = (SortedMap::new(), 0);
+        while let Ok(Some(request)) = requests.next().await {
             if let Some(pause) = caller.permissions.throttle_delay() {
                 tokio::time::sleep(pause).await;
             }

@@ -17,10 +17,13 @@ mod status;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, FromRequestParts};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Request};
+use axum::handler::Handler;
 use axum::http::header;
 use axum::http::request::Parts;
+use axum::response::Response;
 use axum::{Router, middleware};
+use futures_util::future::BoxFuture;
 use quorate_protocol::http::{HostGuard, add_security_headers, check_host_and_origin};
 
 use crate::auth::{Authenticator, Permissions, PresentedCredentials};
@@ -46,11 +49,25 @@ pub(crate) struct HttpState {
 /// Description of the API, which a test compares with the annotations of the handlers.
 const OPENAPI: &str = include_str!("openapi.json");
 
+/// A handler of any type. The HTTP library is compiled for this one, and not for each handler.
+#[derive(Clone)]
+struct AnyHandler(fn(Request, HttpState) -> BoxFuture<'static, Response>);
+
+impl Handler<(), HttpState> for AnyHandler {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, state: HttpState) -> Self::Future {
+        (self.0)(request, state)
+    }
+}
+
 /// Declares each route once, for the server and for the comparison with the annotation of its handler.
 macro_rules! routes {
     ($($method:ident $path:literal => $module:ident::$handler:ident,)*) => {
         fn routes() -> Router<HttpState> {
-            Router::new()$(.route($path, axum::routing::$method($module::$handler)))*
+            Router::new()$(.route($path, axum::routing::$method(AnyHandler(|request, state| {
+                Box::pin(Handler::<_, HttpState>::call($module::$handler, request, state))
+            }))))*
         }
 
         #[cfg(feature = "openapi")]
