@@ -180,6 +180,9 @@ pub enum BadConfig {
 
 impl NodeConfig {
     /// Reads a configuration file. Paths in it are relative to its folder.
+    // Inline, so that the parser is compiled in the crate that reads the file. It is hardly optimised; this one is, which
+    // takes long.
+    #[inline]
     pub fn read(path: &Path) -> Result<Self, BadConfig> {
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(path)

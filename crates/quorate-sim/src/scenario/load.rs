@@ -35,6 +35,7 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {}
 
 /// Reads and validates a scenario file.
+#[inline]
 pub fn load(path: &Path) -> Result<Scenario, FileError> {
     load_text(path).and_then(|text| parse(&text, &path.display().to_string()))
 }
@@ -64,6 +65,9 @@ fn load_text(path: &Path) -> Result<String, FileError> {
 }
 
 /// Parses and validates the text of a scenario. Errors show `file` as its name.
+// Inline, so that the parser is compiled in the crates that read files. They are hardly optimised; this one is, which takes
+// long.
+#[inline]
 pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let file = file.to_owned();
     let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
