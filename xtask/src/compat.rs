@@ -22,9 +22,14 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
         }
     }
     let Some(binary) = programs::quorate(root)? else { return Ok(false) };
+    succeeds(tests(root).env("QUORATE_BIN", binary))
+}
+
+/// The command that compiles and runs the tests.
+pub(crate) fn tests(root: &Path) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut tests = Command::new(cargo);
     tests.current_dir(root.join("compat")).args(["test", "--locked"]);
-    tests.env("QUORATE_BIN", binary).env("CARGO_TARGET_DIR", target_directory(root).join("compat"));
-    succeeds(&mut tests)
+    tests.env("CARGO_TARGET_DIR", target_directory(root).join("compat"));
+    tests
 }

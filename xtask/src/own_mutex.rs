@@ -10,9 +10,14 @@ use crate::programs::succeeds;
 
 /// Runs the tests of the example. Returns whether they passed.
 pub(crate) fn check(root: &Path) -> io::Result<bool> {
+    succeeds(&mut tests(root))
+}
+
+/// The command that compiles and runs the tests.
+pub(crate) fn tests(root: &Path) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut tests = Command::new(cargo);
     tests.current_dir(root.join("examples/own_mutex")).args(["test", "--locked"]);
     tests.env("CARGO_TARGET_DIR", target_directory(root).join("own-mutex"));
-    succeeds(&mut tests)
+    tests
 }

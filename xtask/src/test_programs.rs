@@ -1,4 +1,4 @@
-//! The step `test`: compiles all tests, runs the test programs side by side, then the examples of the documentation.
+//! The step `test`: compiles all tests, and runs the test programs and the examples of the documentation side by side.
 //!
 //! Half of the test programs compute and the others wait for sockets and timers. One after the other, as `cargo test` runs
 //! them, they leave the machine idle for half of the time.
@@ -52,11 +52,12 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     let mut programs: Vec<TestProgram> = artifacts.lines().filter_map(test_program).collect();
     let rank = |program: &TestProgram| FIRST.iter().position(|name| *name == program.name);
     programs.sort_by_key(|program| rank(program).unwrap_or(FIRST.len()));
-    if !run_all(root, programs)? {
-        return Ok(false);
-    }
     eprintln!("    {DOCUMENTATION}");
-    DOCUMENTATION.succeeds(root)
+    thread::scope(|scope| {
+        let documentation = scope.spawn(|| DOCUMENTATION.succeeds(root));
+        let passed = run_all(root, programs)?;
+        Ok(documentation.join().expect("a command does not panic")? && passed)
+    })
 }
 
 /// Runs the programs, one more at a time than there are cores. After a failure no other program starts.
