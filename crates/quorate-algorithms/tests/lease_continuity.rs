@@ -33,6 +33,9 @@ enum Rule {
     AnswerHeld,
 }
 
+/// Receives each possible step, as a change of the state.
+type Show<'a> = dyn FnMut(&dyn Fn(&mut State)) + 'a;
+
 /// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
@@ -188,7 +191,7 @@ impl State {
     }
 
     /// Shows every step that is possible. Returns `true` if one of them is a violation.
-    fn steps(&self, limits: Limits, show: &mut dyn FnMut(&dyn Fn(&mut State))) -> bool {
+    fn steps(&self, limits: Limits, show: &mut Show<'_>) -> bool {
         for beat in &self.beats {
             show(&|state| state.deliver(*beat, limits));
         }
@@ -228,7 +231,7 @@ impl State {
     }
 
     /// Calls of the client, and their answers.
-    fn calls(&self, limits: Limits, show: &mut dyn FnMut(&dyn Fn(&mut State))) -> bool {
+    fn calls(&self, limits: Limits, show: &mut Show<'_>) -> bool {
         for (at, relay) in self.relays.iter().enumerate() {
             let Some(beat) = relay.pending else {
                 if self.open && relay.beat < limits.beats {
