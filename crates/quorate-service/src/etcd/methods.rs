@@ -136,7 +136,7 @@ pub(super) fn in_json() -> Vec<(&'static str, Unary)> {
     JSON_AND_GRPC.iter().flat_map(of_method).collect()
 }
 
-/// Encoding of messages.
+/// Encoding of the messages of a call.
 #[derive(Clone, Copy)]
 pub(super) enum Encoding {
     /// Protocol buffers, which is the encoding of gRPC.
