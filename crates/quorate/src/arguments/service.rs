@@ -7,12 +7,23 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use quorate_client::Backend;
-use quorate_sim::notation::parse_span;
+use quorate_sim::notation::{NotationError, parse_span};
 
-/// Parses a duration such as `5ms` or `2s`.
+/// Parses a duration of the real world. It needs a unit: a plain number would be nanoseconds in a scenario, and seconds to most
+/// readers.
 fn duration(text: &str) -> Result<Duration, String> {
-    let span = parse_span(text).map_err(|error| error.to_string())?;
-    Ok(Duration::from_nanos(span.0))
+    let error = || NotationError::new("a time with a unit, such as 500ms, 2s, 5m or 1h", text);
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = &text[..text.len() - unit.len()];
+    let (unit, factor) = match unit {
+        "" if number != "0" => return Err(error().to_string()),
+        "m" => ("s", 60),
+        "h" => ("s", 3_600),
+        unit => (unit, 1),
+    };
+    let span = parse_span(&format!("{number}{unit}")).ok();
+    let nanoseconds = span.and_then(|span| span.0.checked_mul(factor));
+    nanoseconds.map(Duration::from_nanos).ok_or_else(|| error().to_string())
 }
 
 /// Address of the cluster, and credentials.
@@ -250,4 +261,22 @@ pub(crate) struct ReleaseFlags {
     pub(crate) election: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        let seconds = |text| duration(text).map(|duration| duration.as_secs_f64());
+        assert_eq!(seconds("500ms"), Ok(0.5));
+        assert_eq!(seconds("1.5m"), Ok(90.0));
+        assert_eq!(seconds("2h"), Ok(7_200.0));
+        assert_eq!(seconds("0"), Ok(0.0), "zero is the same in every unit");
+        for text in ["2", "", "s", "-1s", "1 s", "1d", "99999999999h", "1.2.3s"] {
+            let error = duration(text).expect_err("no duration");
+            assert!(error.contains("500ms, 2s, 5m or 1h"), "{error}");
+        }
+    }
 }

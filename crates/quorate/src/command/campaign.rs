@@ -65,10 +65,17 @@ pub(crate) fn run(flags: &CampaignFlags) -> CommandResult {
     }
     let rate = (runs - before) as f64 / took.as_secs_f64().max(1e-9);
     writeln!(anstream::stderr().lock(), "{} runs in {took:.1?}, {rate:.0} runs/s", runs - before)?;
-    Ok(match violated || interrupted.load(Ordering::Relaxed) {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    })
+    Ok(exit_code(violated, interrupted.load(Ordering::Relaxed)))
+}
+
+/// Exit code of a command that Ctrl-C ends early, with what it has found so far.
+pub(super) fn exit_code(violated: bool, interrupted: bool) -> ExitCode {
+    match (violated, interrupted) {
+        (true, _) => ExitCode::FAILURE,
+        // That of a shell for a program that SIGINT has ended.
+        (false, true) => ExitCode::from(130),
+        (false, false) => ExitCode::SUCCESS,
+    }
 }
 
 /// Reads a progress file; returns an empty shard if the file does not exist.

@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,7 +13,7 @@ use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::{Conditions, Scenario};
 
-use super::campaign::{interruption, threads, timed};
+use super::campaign::{exit_code, interruption, threads, timed};
 use crate::CommandResult;
 use crate::arguments::{CheckFlags, flag_of};
 use crate::command_error::CommandError;
@@ -59,11 +58,7 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
         "{} states in {took:.1?}, {rate:.0} states/s, {each} bytes of memory per state",
         report.states
     )?;
-    let stopped = report.bounded_by == Some("stopped");
-    Ok(match report.verdict == "violated" || stopped {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    })
+    Ok(exit_code(report.verdict == "violated", report.bounded_by == Some("stopped")))
 }
 
 fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {

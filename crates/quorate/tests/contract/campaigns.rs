@@ -161,3 +161,20 @@ fn a_lack_of_quorums_is_an_answer_and_not_a_hang() {
     assert!(number(&report["no_quorum"]) > 10, "{run}");
     assert_eq!(number(&report["hangs"]), 0, "{run}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_command_reports_what_it_has_covered() {
+    for (arguments, covered) in [
+        ("campaign ricart-agrawala --seeds 1000000000 --json", "\"runs\":"),
+        ("check maekawa -n 5 --requesters 4 --json", "\"states\":"),
+    ] {
+        let quorate = crate::support::command(Path::new("."));
+        let mut timeout = std::process::Command::new("timeout");
+        timeout.args(["--preserve-status", "--signal=INT", "--kill-after=30", "3"]);
+        timeout.arg(quorate.get_program()).args(arguments.split(' '));
+        let run = Run::of(timeout);
+        assert_eq!(run.code, Some(130), "{run}");
+        assert!(run.stdout.contains(covered), "{run}");
+    }
+}
