@@ -44,7 +44,7 @@ fn what_observers_know_of_crashes_is_bounded() {
 
 #[test]
 fn a_trace_of_many_messages_needs_no_memory_for_those_delivered() {
-    let flags = "-n 60 --requesters all --repeat 20 --memory 100MB --trace trace.shiviz";
+    let flags = "-n 60 --requesters all --repeat 10 --memory 50MB --trace trace.shiviz";
     ends_properly(&within(400_000, &format!("sim ricart-agrawala {flags}")));
 }
 
