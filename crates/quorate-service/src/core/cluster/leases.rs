@@ -3,11 +3,26 @@
 use quorate_core::Span;
 use quorate_protocol::{CallResponse, Failure};
 
-use super::Cluster;
+use super::{Cluster, new_lease};
 use crate::lease::LeaseCall;
 
 /// Time after which a lease that no one keeps alive has lapsed. Its time-to-live is 8 s.
 const LAPSED: Span = Span::from_millis(8_500);
+
+/// After the first round trip the voters know the lease. Only after the second do they report it as continuous to a node that
+/// has to continue it.
+#[test]
+fn a_lease_is_open_after_two_round_trips() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.begin_call(0, 1, new_lease(8_000));
+    // The beats of the relay, the echoes of the two other voters, and the effects of these echoes.
+    for node in [0, 1, 2, 0] {
+        cluster.deliver_from(node);
+    }
+    assert_eq!(cluster.answers.get(&opened), None);
+    cluster.deliver();
+    assert!(cluster.is_alive(opened));
+}
 
 /// The relay is kept for longer than the lease, so it has to ask the voters.
 #[test]

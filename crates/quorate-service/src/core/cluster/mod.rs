@@ -116,12 +116,18 @@ impl Cluster {
 
     /// Calls a node on behalf of a lease. The answer arrives under the number that is returned.
     fn call(&mut self, node: usize, lease: i64, call: LeaseCall) -> CallerId {
+        let caller = self.begin_call(node, lease, call);
+        self.deliver();
+        caller
+    }
+
+    /// The same, without delivering any message.
+    fn begin_call(&mut self, node: usize, lease: i64, call: LeaseCall) -> CallerId {
         self.calls += 1;
         let caller = CallerId::FrontEnd(self.calls);
         let lease = LeaseId { owner: String::new(), id: lease };
         self.nodes[node].connection_opened(caller, Owner::new("test"));
         self.nodes[node].on_lease_call(caller, lease, call, self.now);
-        self.deliver();
         caller
     }
 
@@ -133,8 +139,7 @@ impl Cluster {
     }
 
     fn grant(&mut self, node: usize, lease: i64, ttl_ms: u32) -> CallerId {
-        let client_location = String::new();
-        self.call(node, lease, LeaseCall::Grant { ttl_ms, fresh: true, client_location })
+        self.call(node, lease, new_lease(ttl_ms))
     }
 
     fn acquire(&mut self, node: usize, lease: i64) -> CallerId {
@@ -154,4 +159,9 @@ impl Cluster {
     fn is_granted(&self, call: CallerId) -> bool {
         matches!(self.answers.get(&call), Some(CallResponse::Granted { .. }))
     }
+}
+
+/// The call that opens a new lease.
+fn new_lease(ttl_ms: u32) -> LeaseCall {
+    LeaseCall::Grant { ttl_ms, fresh: true, client_location: String::new() }
 }
