@@ -1,8 +1,8 @@
 //! Sorted collections of few instructions per type: a map and a set.
 //!
 //! They have the order and the interface of the standard library's `BTreeMap` and `BTreeSet`. A B-tree is compiled anew for
-//! every pair of key and value types, and its code for one pair is about five times as long as that of these collections.
-//! With some sixty map types this had become a third of what is compiled for a node.
+//! every pair of key and value types, to about twice the code of these collections. With some sixty map types this had become
+//! a third of what is compiled for a node.
 //!
 //! Representation: sorted chunks. A small map is one sorted vector, which is also faster to search and to clone than a tree.
 //! A chunk that is full is split, and chunks that become small are joined. The cost of an insertion is the number of entries
