@@ -1,7 +1,7 @@
 //! Communication topology of a scenario, for drawing.
 
 use quorate_algorithms::Shape;
-use quorate_core::quorum::{AnyPerView, AnySystem, VCubeHalves};
+use quorate_core::quorum::{AnyMonotone, AnySystem, VCubeHalves};
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_draw::Phrase;
 use quorate_draw::topology::Topology;
@@ -40,7 +40,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
         Shape::Server => Topology::star(n, setup.server).titled_phrase(Phrase::Server, parameters),
         Shape::Tree => Topology::tree(n, &setup.tree).titled_phrase(Phrase::Tree, parameters),
         Shape::VCube => {
-            let cube = AnySystem::PerView(AnyPerView::VCubeHalves(VCubeHalves::new(n)));
+            let cube = AnySystem::monotone(AnyMonotone::VCubeHalves(VCubeHalves::new(n)));
             Topology::quorum(&cube, &failed, of)
                 .without_quorum()
                 .titled_phrase(Phrase::VCube, parameters)

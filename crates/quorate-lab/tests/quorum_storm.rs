@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem};
+use quorate_core::quorum::{AnyCoterie, AnyMonotone, AnySystem};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -48,7 +48,7 @@ fn our_mutex_excludes_and_never_hangs_over_any_system() {
             let toml = storm("quorum", system, seed);
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-            let views = AnyPerView::NAMES.contains(&system);
+            let views = AnyMonotone::NAMES.contains(&system);
             assert!(!views || report.no_quorum.is_empty(), "{toml}");
             assert_eq!(
                 views && !report.faults.is_empty(),
@@ -81,7 +81,7 @@ fn acknowledgements_ride_on_the_diagnosis() {
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
             assert!(report.waiting.is_empty(), "{toml}{:?}", report.waiting);
-            let views = AnyPerView::NAMES.contains(&system);
+            let views = AnyMonotone::NAMES.contains(&system);
             assert!(!views || report.no_quorum.is_empty(), "{toml}");
             assert_eq!(report.layers["view"].total, 0, "{toml}");
         }

@@ -197,7 +197,7 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         }
         (None, [_, ..]) if facts.quorums.is_empty() => return Err(unknown("given sets")),
         (None, []) if !scenario.quorum_of.is_empty() => {
-            if !facts.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
+            if !AnySystem::names_per_view().any(|name| facts.quorums.contains(&name)) {
                 return Err(unknown("quorums that change with views"));
             }
             let given = scenario.quorum_of.iter();

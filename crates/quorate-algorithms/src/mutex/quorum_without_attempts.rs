@@ -10,7 +10,7 @@
 //!   would ever be cancelled. Random runs hardly ever reach the case in which the number matters; the scenarios were
 //!   found by exhaustive search.
 
-use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, LiveMajority, QuorumSystem};
+use quorate_core::quorum::{AnyCoterie, AnyMonotone, AnySystem, LiveMajority, QuorumSystem};
 use quorate_core::{Profile, Property, Specimen};
 
 use super::quorum::{AttemptRule, Attempts, QuorumVoting};
@@ -39,7 +39,7 @@ impl AttemptRule for SameAttempt {
     fn system(requested: &AnySystem) -> AnySystem {
         match requested {
             AnySystem::Fixed(AnyCoterie::Majority(all)) => {
-                AnySystem::PerView(AnyPerView::LiveMajority(LiveMajority::new(all.processes())))
+                AnySystem::monotone(AnyMonotone::LiveMajority(LiveMajority::new(all.processes())))
             }
             other => other.clone(),
         }

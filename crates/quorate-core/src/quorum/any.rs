@@ -1,8 +1,8 @@
 //! Quorum systems chosen at run time, by name.
 
 use super::{
-    Coterie, FixedGrid, Given, GivenPerView, Grid, LiveMajority, Majority, PerView, Plane,
-    QuorumSystem, Tree, VCubeHalves,
+    Coterie, FixedGrid, Given, GivenMonotone, GivenPerView, Grid, LiveMajority, Majority, Monotone,
+    PerView, Plane, QuorumSystem, RebuiltGrid, Tree, VCubeHalves, Wall,
 };
 use crate::{ProcessId, ProcessSet};
 
@@ -10,9 +10,9 @@ use crate::{ProcessId, ProcessSet};
 macro_rules! one_of {
     (
         $(#[$doc:meta])*
-        $any:ident: $marker:ident {
+        $any:ident: $($marker:ident)+ {
             $($(#[$named_doc:meta])* $name:literal $named:ident),*;
-            $(#[$other_doc:meta])* $other:ident($other_system:ty)
+            $($(#[$other_doc:meta])* $other:ident($other_system:ty)),*
         }
         $count:literal
     ) => {
@@ -20,14 +20,14 @@ macro_rules! one_of {
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum $any {
             $($(#[$named_doc])* $named($named),)*
-            $(#[$other_doc])* $other($other_system),
+            $($(#[$other_doc])* $other($other_system),)*
         }
 
         impl $any {
-            /// The names of the systems that can be selected.
+            /// The names of the systems of exactly this kind.
             pub const NAMES: [&'static str; $count] = [$($name),*];
 
-            /// Creates the system with this name over n processes.
+            /// Creates the system of exactly this kind with this name over n processes.
             pub fn by_name(name: &str, n: usize) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$named($named::new(n))),)*
@@ -40,26 +40,26 @@ macro_rules! one_of {
             fn name(&self) -> &'static str {
                 match self {
                     $(Self::$named(system) => system.name(),)*
-                    Self::$other(system) => system.name(),
+                    $(Self::$other(system) => system.name(),)*
                 }
             }
 
             fn processes(&self) -> usize {
                 match self {
                     $(Self::$named(system) => system.processes(),)*
-                    Self::$other(system) => system.processes(),
+                    $(Self::$other(system) => system.processes(),)*
                 }
             }
 
             fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
                 match self {
                     $(Self::$named(system) => system.quorum(process, failed),)*
-                    Self::$other(system) => system.quorum(process, failed),
+                    $(Self::$other(system) => system.quorum(process, failed),)*
                 }
             }
         }
 
-        impl $marker for $any {}
+        $(impl $marker for $any {})+
     };
 }
 
@@ -81,18 +81,33 @@ one_of! {
 }
 
 one_of! {
-    /// Any of the systems whose quorums intersect only within a view.
-    AnyPerView: PerView {
+    /// Any of the monotone systems.
+    AnyMonotone: PerView Monotone {
         /// The process itself and half of each cluster.
         "vcube" VCubeHalves,
         /// A row and a column of a grid, with substitutes.
         "grid" Grid,
         /// More than half of the live processes.
-        "majority-live" LiveMajority;
+        "majority-live" LiveMajority,
+        /// A row of a wall and one process of each row below it, with substitutes.
+        "wall" Wall;
+        /// Explicitly listed sets per view that were found to be monotone.
+        Given(GivenMonotone)
+    }
+    4
+}
+
+one_of! {
+    /// Any of the systems whose quorums intersect only within a view.
+    AnyPerView: PerView {
+        /// A row and a column of a grid of the live processes.
+        "grid-rebuilt" RebuiltGrid;
+        /// A monotone system.
+        Monotone(AnyMonotone),
         /// Explicitly listed sets per view.
         Given(GivenPerView)
     }
-    3
+    1
 }
 
 /// Any quorum system. The variant shows of which kind it is.
@@ -108,12 +123,23 @@ impl AnySystem {
     /// Creates the system with this name over n processes.
     pub fn by_name(name: &str, n: usize) -> Option<Self> {
         let fixed = AnyCoterie::by_name(name, n).map(Self::Fixed);
-        fixed.or_else(|| AnyPerView::by_name(name, n).map(Self::PerView))
+        let monotone = || AnyMonotone::by_name(name, n).map(Self::monotone);
+        fixed.or_else(monotone).or_else(|| AnyPerView::by_name(name, n).map(Self::PerView))
+    }
+
+    /// The system, given as a monotone one.
+    pub const fn monotone(system: AnyMonotone) -> Self {
+        Self::PerView(AnyPerView::Monotone(system))
     }
 
     /// The names of the systems that can be selected.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        AnyPerView::NAMES.into_iter().chain(AnyCoterie::NAMES)
+        Self::names_per_view().chain(AnyCoterie::NAMES)
+    }
+
+    /// The names of the systems that can be selected and whose quorums intersect only within a view.
+    pub fn names_per_view() -> impl Iterator<Item = &'static str> {
+        AnyMonotone::NAMES.into_iter().chain(AnyPerView::NAMES)
     }
 
     /// The coterie, if the system is one.

@@ -5,7 +5,9 @@
 //! column c2) intersect. Row r1 crosses column c2, unless r1 is the last row and c2 does not reach it. Then either r2
 //! is the last row too, and the quorums share it, or r2 is a full row and crosses c1.
 
-use super::{Coterie, PerView, QuorumSystem};
+use alloc::vec::Vec;
+
+use super::{Coterie, Monotone, PerView, QuorumSystem, next_live};
 use crate::{ProcessId, ProcessSet};
 
 /// Number of columns and rows for n processes, in both grids. A row without any process does not exist.
@@ -18,6 +20,10 @@ pub const fn columns_and_rows(n: usize) -> (usize, usize) {
 /// The grid with substitution, as in the monograph: the row and the column of the process. The next live process,
 /// cyclically, substitutes for a failed process and for a vacant position of the last row. Quorums of different
 /// views need not intersect.
+///
+/// Two quorums of one view intersect: one contains the row of the first process and the other the column of the second,
+/// and at the position where these cross both have the same process. The system is monotone: the process at a position
+/// is the first live one of a sequence that begins there, so it does not change until it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     n: usize,
@@ -33,8 +39,7 @@ impl Grid {
     fn member(&self, place: usize, failed: &ProcessSet) -> Option<ProcessId> {
         // A vacant position has no process. The search continues with the position after it, cyclically.
         let start = if place < self.n { place } else { (place + 1) % self.n };
-        let live = |from| Some(failed.next_absent(from)).filter(|found| found.index() < self.n);
-        live(ProcessId::from_index(start)).or_else(|| live(ProcessId::new(0)))
+        next_live(start, self.n, failed)
     }
 }
 
@@ -60,6 +65,44 @@ impl QuorumSystem for Grid {
 }
 
 impl PerView for Grid {}
+impl Monotone for Grid {}
+
+/// The grid of the live processes, arranged anew after each failure: the row and the column of the process.
+///
+/// Two quorums of one view intersect, as in any grid. The system is not monotone: one failure moves processes to other
+/// positions, and a quorum without any failed member gets new members. A mutex that relies on settled crashes refuses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RebuiltGrid {
+    n: usize,
+}
+
+impl RebuiltGrid {
+    /// Creates the grid over n processes.
+    pub const fn new(n: usize) -> Self {
+        Self { n }
+    }
+}
+
+impl QuorumSystem for RebuiltGrid {
+    fn name(&self) -> &'static str {
+        "grid-rebuilt"
+    }
+
+    fn processes(&self) -> usize {
+        self.n
+    }
+
+    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+        let live = ProcessId::all(self.n).filter(|member| !failed.contains(*member));
+        let live: Vec<ProcessId> = live.collect();
+        let place = live.binary_search(&process).ok()?;
+        let grid = FixedGrid::new(live.len());
+        let members = &grid.row(place / grid.columns) | &grid.column(place % grid.columns);
+        Some(members.iter().map(|member| live[member.index()]).collect())
+    }
+}
+
+impl PerView for RebuiltGrid {}
 
 /// The grid without substitution. If a member has failed, the process uses another row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

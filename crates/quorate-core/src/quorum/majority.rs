@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Coterie, PerView, QuorumSystem};
+use super::{Coterie, Monotone, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
 /// Majorities of n processes.
@@ -45,6 +45,10 @@ impl Coterie for Majority {}
 
 /// Majorities of the live processes: the greatest live identifiers and the process itself. Up to the process itself
 /// they are the same for all processes.
+///
+/// With m live processes a quorum has 1 + ceil((m - 1) / 2) members, more than half of them, so any two intersect. The
+/// system is monotone: the members other than the process itself are the first of a fixed sequence, and there are not
+/// more of them when fewer processes are alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LiveMajority {
     n: usize,
@@ -79,3 +83,4 @@ impl QuorumSystem for LiveMajority {
 }
 
 impl PerView for LiveMajority {}
+impl Monotone for LiveMajority {}

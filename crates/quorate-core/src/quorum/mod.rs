@@ -2,10 +2,11 @@
 //!
 //! There are two kinds, distinguished by type. In a **fixed coterie** any two quorums intersect, whatever their owners
 //! believe about failures ([`Coterie`]). In a **view-dependent** system only quorums of the same view intersect
-//! ([`PerView`]), and an algorithm over such a system has to agree on views first. Both are [`QuorumSystem`]s.
+//! ([`PerView`]), and an algorithm over such a system has to agree on views first. Both are [`QuorumSystem`]s. Some
+//! view-dependent systems are [`Monotone`]: then it is sufficient to agree on the crashes that matter.
 //!
-//! A new system is one file with one type. Implement [`QuorumSystem`] and one of the two markers, and add a line to the
-//! lists in `any.rs` to give the system a name on the command line.
+//! A new system is one file with one type. Implement [`QuorumSystem`] and one of the markers, state the proof in the
+//! header, and add a line to the lists in `any.rs` to give the system a name on the command line.
 
 mod any;
 mod given;
@@ -14,19 +15,21 @@ mod majority;
 mod plane;
 mod tree;
 mod vcube;
+mod wall;
 
 use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::{ProcessId, ProcessSet};
 
-pub use any::{AnyCoterie, AnyPerView, AnySystem};
-pub use given::{Given, GivenPerView};
-pub use grid::{FixedGrid, Grid, columns_and_rows};
+pub use any::{AnyCoterie, AnyMonotone, AnyPerView, AnySystem};
+pub use given::{Given, GivenMonotone, GivenPerView, NotMonotone};
+pub use grid::{FixedGrid, Grid, RebuiltGrid, columns_and_rows};
 pub use majority::{LiveMajority, Majority};
 pub use plane::Plane;
 pub use tree::Tree;
 pub use vcube::VCubeHalves;
+pub use wall::Wall;
 
 /// Assigns quorums to processes, given the set of failed processes.
 pub trait QuorumSystem: Clone + Eq + Hash + Debug {
@@ -46,6 +49,26 @@ pub trait Coterie: QuorumSystem {}
 
 /// A system whose quorums intersect only if they belong to the same view.
 pub trait PerView: QuorumSystem {}
+
+/// A view-dependent system whose quorums do not change more than failures force them to.
+///
+/// Let Q(p, F) be the quorum of process p if the processes F have failed. Two conditions must hold for all F, for all
+/// sets G of further failures, and for all p and q that have not failed:
+///
+/// - any two quorums of one view intersect: Q(p, F) and Q(q, F) have a common member;
+/// - if Q(p, F) contains no process of G, then Q(p, F ∪ G) is a subset of Q(p, F).
+///
+/// It follows that Q(p, F) and Q(q, G) intersect if neither contains a process of F ∪ G: both then contain a quorum of
+/// the view F ∪ G. The second condition holds for all G if it holds for single processes, by induction. It holds for
+/// every system whose quorums are unions of the first k live processes of fixed sequences, where k does not grow when
+/// processes fail.
+pub trait Monotone: PerView {}
+
+/// The first process from `start` on, cyclically, that has not failed.
+fn next_live(start: usize, n: usize, failed: &ProcessSet) -> Option<ProcessId> {
+    let live = |from| Some(failed.next_absent(from)).filter(|found| found.index() < n);
+    live(ProcessId::from_index(start)).or_else(|| live(ProcessId::new(0)))
+}
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -96,6 +119,51 @@ pub(crate) mod tests {
         }
     }
 
+    /// A process, failures, and one further failure outside its quorum after which the quorum is no subset of it.
+    fn step_that_is_not_monotone(
+        system: &impl QuorumSystem,
+    ) -> Option<(ProcessId, ProcessSet, ProcessId)> {
+        let n = system.processes();
+        for view in 0u32..1 << n {
+            let failed: ProcessSet =
+                ProcessId::all(n).filter(|p| view >> p.index() & 1 == 1).collect();
+            for process in ProcessId::all(n) {
+                let Some(before) = system.quorum(process, &failed) else { continue };
+                for further in ProcessId::all(n).filter(|it| !before.contains(*it)) {
+                    let mut failed = failed.clone();
+                    failed.insert(further);
+                    let after = system.quorum(process, &failed);
+                    if after.is_some_and(|after| !after.is_subset(&before)) {
+                        return Some((process, failed, further));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn monotone_systems_meet_within_a_view_and_shrink_unless_a_member_fails() {
+        for n in 1..=9 {
+            for name in AnyMonotone::NAMES {
+                let system = AnyMonotone::by_name(name, n).expect("a known name");
+                let views = quorums_by_view(&system);
+                assert!(views.iter().all(|quorums| disjoint_pair(quorums).is_none()), "{name} {n}");
+                assert_eq!(step_that_is_not_monotone(&system), None, "{name} n = {n}");
+                let someone_lives = |view: usize| view + 1 < 1 << n;
+                let empty = views.iter().position(Vec::is_empty);
+                assert_eq!(empty.filter(|view| someone_lives(*view)), None, "{name} n = {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_that_is_rebuilt_meets_within_a_view_but_is_not_monotone() {
+        let grid = RebuiltGrid::new(6);
+        assert!(quorums_by_view(&grid).iter().all(|quorums| disjoint_pair(quorums).is_none()));
+        assert!(step_that_is_not_monotone(&grid).is_some());
+    }
+
     #[test]
     fn quorums_of_the_others_meet_within_a_view_but_not_across() {
         // System, process inside, failed processes, the rest of its quorum, entering process, quorum of that process.
@@ -103,9 +171,11 @@ pub(crate) mod tests {
             ("vcube", 2, set(&[0, 3, 6, 7]), set(&[2]), 4, set(&[1, 4, 5])),
             ("grid", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 5])),
             ("majority-live", 0, set(&[4, 5, 6, 7]), set(&[0]), 1, set(&[1, 2, 3])),
+            ("wall", 1, set(&[4]), set(&[1, 2, 3]), 5, set(&[5, 6, 7])),
+            ("grid-rebuilt", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 3, 5])),
         ];
         for (name, inside, failed, left, entering, quorum) in disjoint_across_views {
-            let system = AnyPerView::by_name(name, 8).expect("a known name");
+            let system = AnySystem::by_name(name, 8).expect("a known name");
             let views = quorums_by_view(&system);
             assert!(views.iter().all(|quorums| disjoint_pair(quorums).is_none()), "{name}");
             let first = system.quorum(ProcessId::new(inside), &ProcessSet::new());

@@ -2,8 +2,15 @@
 //!
 //! Source: Rodrigues, Duarte and Arantes, "Uma Solução Autonômica para a Criação de Quóruns Majoritários", WTF 2014.
 //! Any two of these quorums intersect within one view, but not always across different views.
+//!
+//! Within a view: let j be in cluster s of i. The processes of that cluster are j and the clusters 1 to s - 1 of j. Let L
+//! of them be alive. The quorum of i contains ceil(L / 2) of them. The quorum of j contains j and half of each of its
+//! clusters, so at least 1 + (L - 1) / 2 of them. Together these are more than L, so one process is in both.
+//!
+//! The system is monotone: the members from a cluster are the first half of its live processes. If another process of the
+//! cluster fails, they are the first half of fewer processes in the same order, a subset.
 
-use super::{PerView, QuorumSystem};
+use super::{Monotone, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet, VCube};
 
 /// The quorums of the VCube over n processes.
@@ -46,6 +53,7 @@ impl QuorumSystem for VCubeHalves {
 }
 
 impl PerView for VCubeHalves {}
+impl Monotone for VCubeHalves {}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use quorate_core::quorum::columns_and_rows;
+use quorate_core::quorum::{Wall, columns_and_rows};
 use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
 
 use super::{Edge, Group, Topology};
@@ -83,6 +83,26 @@ impl Topology {
             alike(Phrase::Column, &|process| process % columns == owner.index() % columns),
         ];
         Self { nodes: (0..n).map(position).collect(), groups, ..self }
+    }
+
+    /// Places the processes in the rows of a wall, each centred.
+    pub(super) fn wall(self, wall: &Wall, owner: ProcessId) -> Self {
+        let n = self.drawn_count();
+        let widest = wall.rows().map(|(_, width)| width).max().unwrap_or(0) as f64;
+        let mut nodes = Vec::with_capacity(n);
+        let mut own_row = Vec::new();
+        for (row, (start, width)) in wall.rows().enumerate() {
+            let indent = (widest - width as f64) / 2.0;
+            let drawn = start..(start + width).min(n);
+            let position =
+                |place: usize| ((indent + (place - start) as f64) * STEP, row as f64 * STEP);
+            nodes.extend(drawn.clone().map(position));
+            if (start..start + width).contains(&owner.index()) {
+                own_row = drawn.collect();
+            }
+        }
+        let name = LocalizedText::Phrase(Phrase::Row, Vec::new());
+        Self { nodes, groups: vec![Group { name, members: own_row }], ..self }
     }
 
     /// Places the processes in levels by their distance from process 0, each centred above its children.

@@ -4,7 +4,7 @@
 mod layout;
 mod paint;
 
-use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem};
+use quorate_core::quorum::{AnyCoterie, AnyMonotone, AnyPerView, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 
 use crate::theme::Theme;
@@ -54,8 +54,13 @@ impl Topology {
     pub fn quorum(system: &AnySystem, failed: &ProcessSet, owner: ProcessId) -> Self {
         let n = system.processes();
         let drawn = match system {
-            AnySystem::PerView(AnyPerView::VCubeHalves(_)) => Self::new(n).vcube(owner),
-            AnySystem::PerView(AnyPerView::Grid(_))
+            AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::VCubeHalves(_))) => {
+                Self::new(n).vcube(owner)
+            }
+            AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::Wall(wall))) => {
+                Self::new(n).wall(wall, owner)
+            }
+            AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::Grid(_)))
             | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => Self::new(n).grid(owner),
             AnySystem::Fixed(AnyCoterie::Tree(_)) => Self::tree(n, &SpanningTree::Binary),
             _ => Self::new(n).circle(),

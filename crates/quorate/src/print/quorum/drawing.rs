@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem, columns_and_rows};
+use quorate_core::quorum::{
+    AnyCoterie, AnyMonotone, AnyPerView, AnySystem, QuorumSystem, Wall, columns_and_rows,
+};
 use quorate_core::{ProcessId, ProcessSet, VCube};
 
 use super::in_braces;
@@ -36,9 +38,15 @@ pub(super) fn write(
     let quorum = quorum.unwrap_or_default();
     let drawing = Drawing { n, quorum: &quorum, failed };
     match system {
-        AnySystem::PerView(AnyPerView::VCubeHalves(_)) => drawing.clusters(out, shown)?,
-        AnySystem::PerView(AnyPerView::Grid(_)) | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => {
+        AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::VCubeHalves(_))) => {
+            drawing.clusters(out, shown)?;
+        }
+        AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::Grid(_)))
+        | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => {
             drawing.rows(out, columns_and_rows(n).0)?;
+        }
+        AnySystem::PerView(AnyPerView::Monotone(AnyMonotone::Wall(wall))) => {
+            drawing.wall(out, wall)?;
         }
         AnySystem::Fixed(AnyCoterie::Tree(_)) => drawing.tree(out, 0, "  ", "  ")?,
         AnySystem::Fixed(_) | AnySystem::PerView(_) => {
@@ -73,6 +81,15 @@ impl Drawing<'_> {
         let all: Vec<ProcessId> = ProcessId::all(self.n).collect();
         for row in all.chunks(columns) {
             self.row(out, "", row)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the rows of a wall.
+    fn wall(&self, out: &mut impl Write, wall: &Wall) -> io::Result<()> {
+        for (start, width) in wall.rows() {
+            let row: Vec<ProcessId> = (start..start + width).map(ProcessId::from_index).collect();
+            self.row(out, "", &row)?;
         }
         Ok(())
     }
