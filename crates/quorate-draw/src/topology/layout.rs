@@ -74,35 +74,30 @@ impl Topology {
         let columns = columns_and_rows(self.processes).0.max(1);
         let position =
             |process: usize| ((process % columns) as f64 * STEP, (process / columns) as f64 * STEP);
-        let alike = |phrase: Phrase, same: &dyn Fn(usize) -> bool| Group {
-            name: LocalizedText::Phrase(phrase, Vec::new()),
-            members: (0..n).filter(|process| same(*process)).collect(),
-        };
-        let groups = vec![
-            alike(Phrase::Row, &|process| process / columns == owner.index() / columns),
-            alike(Phrase::Column, &|process| process % columns == owner.index() % columns),
-        ];
+        let alike =
+            |same: &dyn Fn(usize) -> bool| (0..n).filter(|process| same(*process)).collect();
+        let groups = row_and_column(
+            alike(&|process| process / columns == owner.index() / columns),
+            alike(&|process| process % columns == owner.index() % columns),
+        );
         Self { nodes: (0..n).map(position).collect(), groups, ..self }
     }
 
-    /// Places the processes in the rows of a wall, each centred.
+    /// Places the processes in the rows of a wall, and groups the row of one process and its column from there down.
     pub(super) fn wall(self, wall: &Wall, owner: ProcessId) -> Self {
         let n = self.drawn_count();
-        let widest = wall.rows().map(|(_, width)| width).max().unwrap_or(0) as f64;
-        let mut nodes = Vec::with_capacity(n);
-        let mut own_row = Vec::new();
-        for (row, (start, width)) in wall.rows().enumerate() {
-            let indent = (widest - width as f64) / 2.0;
-            let drawn = start..(start + width).min(n);
-            let position =
-                |place: usize| ((indent + (place - start) as f64) * STEP, row as f64 * STEP);
-            nodes.extend(drawn.clone().map(position));
-            if (start..start + width).contains(&owner.index()) {
-                own_row = drawn.collect();
-            }
-        }
-        let name = LocalizedText::Phrase(Phrase::Row, Vec::new());
-        Self { nodes, groups: vec![Group { name, members: own_row }], ..self }
+        let rows: Vec<(usize, usize)> = wall.rows().collect();
+        let places = rows.iter().enumerate().flat_map(|(row, (_, width))| {
+            (0..*width).map(move |column| (column as f64 * STEP, row as f64 * STEP))
+        });
+        let own = rows.iter().position(|(start, width)| owner.index() < start + width);
+        let below = own.map_or(&[][..], |own| &rows[own..]);
+        let (start, width) = below.first().copied().unwrap_or_default();
+        let column = owner.index().saturating_sub(start);
+        let row = (start..start + width).filter(|member| *member < n);
+        let down = below.iter().map(|(start, _)| start + column).filter(|member| *member < n);
+        let groups = row_and_column(row.collect(), down.collect());
+        Self { nodes: places.take(n).collect(), groups, ..self }
     }
 
     /// Places the processes in levels by their distance from process 0, each centred above its children.
@@ -189,4 +184,12 @@ impl Topology {
         let groups = vcube.clusters().map(cluster).filter(|group| !group.members.is_empty());
         Self { nodes: (0..n).map(position).collect(), edges, groups: groups.collect(), ..self }
     }
+}
+
+/// The groups of a row and a column, unless none of their processes is drawn.
+fn row_and_column(row: Vec<usize>, column: Vec<usize>) -> Vec<Group> {
+    let named = [(Phrase::Row, row), (Phrase::Column, column)];
+    let drawn = named.into_iter().filter(|(_, members)| !members.is_empty());
+    let group = |(name, members)| Group { name: LocalizedText::Phrase(name, Vec::new()), members };
+    drawn.map(group).collect()
 }
