@@ -253,8 +253,8 @@ struct WorkloadFlags {
     /// Spanning tree that messages follow: chain, star, binary, or edges such as 0-1,1-2 [default: binary]
     #[arg(long, value_name = "TREE")]
     tree: Option<TreeText>,
-    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
-    /// depends on the algorithm]
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, grid-rebuilt, wall, majority, majority-live or
+    /// plane [default: depends on the algorithm]
     #[arg(long, value_name = "SYSTEM", conflicts_with = "quorum_set")]
     quorums: Option<String>,
     /// Explicit quorum; give one for each process, in order (repeatable)

@@ -101,13 +101,17 @@ fn quorums_are_drawn_where_their_processes_stand() {
     insta::assert_snapshot!("quorum-vcube", stdout("quorum vcube -n 8 --failed 2,5"));
     insta::assert_snapshot!("quorum-tree", stdout("quorum tree -n 7 --process 6 --failed 1,2"));
     insta::assert_snapshot!("quorum-grid", stdout("quorum grid -n 8 --failed 1 --process 2"));
+    insta::assert_snapshot!("quorum-wall", stdout("quorum wall -n 10 --failed 4 --process 2"));
     insta::assert_snapshot!("quorum-plane", stdout("quorum plane -n 7"));
+    insta::assert_snapshot!("quorum-grid-rebuilt", stdout("quorum grid-rebuilt -n 7 --failed 3"));
     insta::assert_snapshot!("quorum-gone", stdout("quorum majority -n 4 --failed 1,2"));
 }
 
 #[test]
 fn a_large_quorum_system_is_told_of_in_few_lines() {
-    for system in ["vcube", "grid", "tree", "grid-fixed", "majority", "plane"] {
+    for system in
+        ["vcube", "grid", "tree", "grid-fixed", "majority", "plane", "wall", "grid-rebuilt"]
+    {
         let text = stdout(&format!("quorum {system} -n 3000 --failed 1,2"));
         assert!(text.lines().count() < 45, "{text}");
         assert!(text.contains("sampled views"), "{text}");

@@ -4,6 +4,7 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
 
 use super::disjoint::{DisjointQuorums, ViewQuorum};
+use super::monotone::NonMonotoneStep;
 use super::{EVERY_VIEW_MOST, Intersections};
 
 /// A set of at most sixteen processes, one bit each.
@@ -54,6 +55,7 @@ impl EveryView {
             disjoint_across,
             disjoint_of_live,
             disjoint_after_crashes,
+            non_monotone_step: self.non_monotone_step(),
         }
     }
 
@@ -120,6 +122,32 @@ impl EveryView {
         )
     }
 
+    /// A further failure after which a process has a quorum that is not a subset of the one before, although no member of
+    /// that one has failed, with as few failures before it as possible.
+    fn non_monotone_step(&self) -> Option<NonMonotoneStep> {
+        let steps = self.views().flat_map(|view| {
+            let live = (0..self.n).filter(move |process| view >> process & 1 == 0);
+            live.map(move |further| (view, further))
+        });
+        let not_monotone = steps.filter(|&(view, further)| self.changes(view, further));
+        let (view, further) = not_monotone.min_by_key(|(view, _)| view.count_ones())?;
+        let (before, after) = (self.quorums(view), self.quorums(view | 1 << further));
+        let changed = |process: &usize| is_changed(before[*process], after[*process], further);
+        let process = (0..self.n).filter(|process| *process != further).find(changed)?;
+        let before = self.view_quorum(QuorumIndex { view, process });
+        let after = Some(set(after[process])).filter(|after| !after.is_empty());
+        Some(NonMonotoneStep::new(&before, ProcessId::from_index(further), after.as_ref()))
+    }
+
+    /// Whether the further failure changes the quorum of a live process although it is not a member.
+    fn changes(&self, view: Mask, further: usize) -> bool {
+        let (before, after) = (self.quorums(view), self.quorums(view | 1 << further));
+        let change = |(process, (before, after)): (usize, (&Mask, &Mask))| {
+            process != further && is_changed(*before, *after, further)
+        };
+        before.iter().zip(after).enumerate().any(change)
+    }
+
     /// Two disjoint quorums, one of each family, with the fewest failures in both views together, and that number.
     ///
     /// It does not compare pair by pair. For each set of processes it computes the cheapest quorum of the second family
@@ -167,6 +195,11 @@ impl EveryView {
             members: set(self.members(index)),
         }
     }
+}
+
+/// Whether a process had a quorum without `further`, and has now none or one with other members.
+const fn is_changed(before: Mask, after: Mask, further: usize) -> bool {
+    before != 0 && before >> further & 1 == 0 && (after == 0 || after & !before != 0)
 }
 
 /// View and process of a quorum.

@@ -1,17 +1,20 @@
 //! Analysis of a quorum system: its quorums under a view, whether they intersect, and the failures that they survive.
 //!
-//! A *view* is a set of processes believed to have failed. Four questions are kept apart:
+//! A *view* is a set of processes believed to have failed. Five questions are kept apart:
 //!
 //! - the given view (`view.rs`): sizes, degrees, load, minimality, Maekawa's four conditions;
 //! - within a view: do any two quorums of the same view intersect, for every possible view;
 //! - across views: does every quorum of every view intersect every quorum of every other view. A quorum never has a member
 //!   that its own view considers failed. So where two quorums intersect, they do so in a process alive in both views;
+//! - monotone: does a quorum get new members only if one of its members fails. It is sufficient to check one further
+//!   failure at a time ([`Monotone`](quorate_core::quorum::Monotone));
 //! - survival: how many failures, whichever they are, leave every live process a quorum.
 //!
 //! With few processes all views are enumerated (`every_view.rs`), with more they are sampled (`sample.rs`).
 
 mod disjoint;
 mod every_view;
+mod monotone;
 mod sample;
 mod survival;
 mod view;
@@ -21,6 +24,7 @@ use quorate_core::{ProcessId, ProcessSet};
 use serde::Serialize;
 
 pub use disjoint::{DisjointQuorums, ViewQuorumReport};
+pub use monotone::NonMonotoneStep;
 pub use survival::{Survival, SurvivalBySize};
 pub use view::{Degrees, Maekawa, Nested, OwnQuorum, Sizes};
 
@@ -74,6 +78,11 @@ pub struct QuorumReport {
     /// The same for two different processes, neither of which has failed in either view. A perfect
     /// failure detector allows this case.
     pub meets_across_views_of_live: bool,
+    /// Whether the system is monotone: quorums of the same view intersect, and a quorum without failed
+    /// members changes after a further failure only into a subset of itself.
+    pub monotone: bool,
+    /// Further failure after which a quorum changes in another way.
+    pub not_monotone: Option<NonMonotoneStep>,
     /// Whether these answers come from all views and not from a sample.
     pub exhaustive: bool,
     /// Number of views examined.
@@ -129,6 +138,9 @@ pub fn analyse(
         meets_across_views: intersections.disjoint_across.is_none()
             && intersections.disjoint_of_live.is_none(),
         meets_across_views_of_live: intersections.disjoint_of_live.is_none(),
+        monotone: intersections.disjoint_within.is_none()
+            && intersections.non_monotone_step.is_none(),
+        not_monotone: intersections.non_monotone_step,
         exhaustive,
         views: intersections.views,
         disjoint_within_view: intersections.disjoint_within,
@@ -139,13 +151,14 @@ pub fn analyse(
     }
 }
 
-/// Findings about quorums that should intersect.
+/// Findings about the quorums of different processes and views.
 struct Intersections {
     views: u64,
     disjoint_within: Option<DisjointQuorums>,
     disjoint_across: Option<DisjointQuorums>,
     disjoint_of_live: Option<DisjointQuorums>,
     disjoint_after_crashes: Option<DisjointQuorums>,
+    non_monotone_step: Option<NonMonotoneStep>,
 }
 
 fn numbers(set: &ProcessSet) -> Vec<u32> {

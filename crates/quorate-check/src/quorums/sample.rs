@@ -6,6 +6,7 @@ use quorate_sim::random::{Random, Stream};
 
 use super::Intersections;
 use super::disjoint::{DisjointQuorums, ViewQuorum};
+use super::monotone::NonMonotoneStep;
 
 /// Maximum number of steps. A view of n processes takes about n steps.
 const STEPS_MOST: usize = 1 << 24;
@@ -48,7 +49,8 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
     }
 
     /// Each round crashes a random number of processes one after the other. Two live processes take a quorum: one early, in
-    /// half of the rounds before any crash, and the other after all crashes. Then both take one at the end.
+    /// half of the rounds before any crash, and the other after all crashes. Then both take one at the end. One more
+    /// process crashes after each of the first two, to see whether this changes the quorum.
     pub(super) fn intersections(&mut self) -> Intersections {
         let n = self.order.len();
         let rounds = self.rounds();
@@ -58,6 +60,7 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
             disjoint_across: None,
             disjoint_of_live: None,
             disjoint_after_crashes: None,
+            non_monotone_step: None,
         };
         for round in 0..rounds {
             // Disjoint quorums occur mostly among the last few live processes, so such views get their share of the rounds.
@@ -78,6 +81,10 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
                 self.view_quorum(p, &after),
             ];
             intersections.views += 2;
+            for taken in [&early, &late].into_iter().flatten() {
+                let known = intersections.non_monotone_step.take();
+                intersections.non_monotone_step = self.fewer_failures(known, taken);
+            }
             if p != q && before.is_empty() {
                 let known = intersections.disjoint_after_crashes;
                 intersections.disjoint_after_crashes = fewer(known, early.clone(), late.clone());
@@ -92,6 +99,24 @@ impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
             intersections.disjoint_within = fewer(intersections.disjoint_within, other, late);
         }
         intersections
+    }
+
+    /// The evidence with fewer failures: the known step, or a further failure in the view of this quorum.
+    fn fewer_failures(
+        &self,
+        known: Option<NonMonotoneStep>,
+        before: &ViewQuorum,
+    ) -> Option<NonMonotoneStep> {
+        let failures = before.failed.len();
+        if known.as_ref().is_some_and(|known| known.failed.len() <= failures) {
+            return known;
+        }
+        let live = &self.order[failures..];
+        let outside =
+            |process: &ProcessId| *process != before.process && !before.members.contains(*process);
+        let further = live.iter().copied().find(outside);
+        let step = further.and_then(|further| NonMonotoneStep::check(self.system, before, further));
+        step.or(known)
     }
 
     /// Whether a random live process still has a quorum after this many random failures.

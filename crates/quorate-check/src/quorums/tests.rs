@@ -1,4 +1,4 @@
-use quorate_core::quorum::{AnyPerView, AnySystem, GivenPerView};
+use quorate_core::quorum::{AnyPerView, AnySystem, GivenPerView, RebuiltGrid};
 
 use super::*;
 
@@ -85,6 +85,99 @@ fn drawn_views_find_what_all_views_would() {
         let report = of(name, 32);
         assert!(report.meets_within_view && !report.meets_across_views_of_live, "{name}");
     }
+}
+
+/// The least number of failures before a further one that changes a quorum, checked step by step with sets.
+fn fewest_before_a_step(system: &impl QuorumSystem) -> Option<usize> {
+    let n = system.processes();
+    let mut fewest = None;
+    for failed in (0..1u32 << n).map(every_view::set) {
+        let live = || ProcessId::all(n).filter(|process| !failed.contains(*process));
+        for process in live() {
+            let Some(before) = system.quorum(process, &failed) else { continue };
+            for further in live().filter(|it| *it != process && !before.contains(*it)) {
+                let mut failed = failed.clone();
+                failed.insert(further);
+                if system.quorum(process, &failed).is_none_or(|after| !after.is_subset(&before)) {
+                    let failures = failed.len() - 1;
+                    fewest = Some(fewest.map_or(failures, |fewest: usize| fewest.min(failures)));
+                }
+            }
+        }
+    }
+    fewest
+}
+
+/// Computes both quorums of a counterexample again.
+#[track_caller]
+fn verify_step(system: &impl QuorumSystem, step: &NonMonotoneStep) {
+    let (process, mut failed) = (ProcessId::new(step.process), set(&step.failed));
+    let before = system.quorum(process, &failed).expect("a quorum before");
+    let further = ProcessId::new(step.further);
+    assert!(failed.insert(further) && further != process && !before.contains(further), "{step:?}");
+    let after = system.quorum(process, &failed);
+    assert_eq!(
+        (numbers(&before), after.as_ref().map(numbers)),
+        (step.quorum.clone(), step.after.clone())
+    );
+    assert!(after.is_none_or(|after| !after.is_subset(&before)), "{step:?}");
+}
+
+#[test]
+fn steps_of_all_views_agree_with_step_by_step() {
+    for name in AnySystem::names() {
+        for n in 1..=7 {
+            let system = AnySystem::by_name(name, n).expect("a known name");
+            let report = of(name, n);
+            let found = report.not_monotone.as_ref().map(|step| step.failed.len());
+            assert_eq!(found, fewest_before_a_step(&system), "{name} n = {n}");
+            assert_eq!(report.monotone, report.not_monotone.is_none(), "{name} n = {n}");
+            report.not_monotone.iter().for_each(|step| verify_step(&system, step));
+        }
+    }
+}
+
+#[test]
+fn a_grid_that_is_rebuilt_is_not_monotone_and_the_other_systems_are() {
+    for n in [6, 11, 17, 40] {
+        for name in AnySystem::names() {
+            let report = of(name, n);
+            assert_eq!(report.exhaustive, n <= EVERY_VIEW_MOST);
+            assert_eq!(report.monotone, name != "grid-rebuilt", "{name} n = {n}");
+            assert_eq!(report.not_monotone.is_none(), report.monotone, "{name} n = {n}");
+        }
+        let step = of("grid-rebuilt", n).not_monotone.expect("a counterexample");
+        verify_step(&RebuiltGrid::new(n), &step);
+        assert_eq!(step.failed, [0; 0], "n = {n}: one failure is sufficient");
+    }
+}
+
+#[test]
+fn sampled_steps_depend_on_the_seed_alone() {
+    let grid = AnySystem::by_name("grid-rebuilt", 40).expect("a known name");
+    let step = |seed| analyse(&grid, &ProcessSet::new(), ProcessId::new(0), seed).not_monotone;
+    for seed in 0..4 {
+        verify_step(&grid, &step(seed).expect("a counterexample"));
+        assert_eq!(step(seed), step(seed));
+    }
+    assert_ne!(step(0), step(1));
+}
+
+#[test]
+fn listed_quorums_that_vanish_or_are_apart_are_not_monotone() {
+    let given = |quorums: &[(&[u32], u32, &[u32])]| {
+        let quorums = quorums.iter().map(|&(failed, process, members)| {
+            (set(failed), ProcessId::new(process), set(members))
+        });
+        let system = AnySystem::PerView(AnyPerView::Given(GivenPerView::new(3, quorums)));
+        analyse(&system, &ProcessSet::new(), ProcessId::new(0), 0)
+    };
+    let vanishes = given(&[(&[], 0, &[0, 1])]);
+    assert!(!vanishes.monotone && vanishes.meets_within_view);
+    let step = vanishes.not_monotone.expect("a counterexample");
+    assert_eq!((step.process, step.further, step.after), (0, 2, None));
+    let apart = given(&[(&[2], 0, &[0]), (&[1, 2], 0, &[0]), (&[2], 1, &[1]), (&[0, 2], 1, &[1])]);
+    assert_eq!((apart.monotone, apart.meets_within_view, apart.not_monotone), (false, false, None));
 }
 
 #[test]

@@ -51,8 +51,8 @@ pub(crate) struct CampaignFlags {
     /// one]
     #[arg(long, value_name = "F|LOW..HIGH")]
     crashes: Option<CountRange>,
-    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
-    /// depends on the algorithm]
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, grid-rebuilt, wall, majority, majority-live or
+    /// plane [default: depends on the algorithm]
     #[arg(long, value_name = "SYSTEM")]
     quorums: Option<String>,
     /// Check a property even if the algorithm does not promise it (repeatable)

@@ -75,8 +75,8 @@ pub(crate) struct CheckFlags {
     /// Whether links keep the order of messages (FIFO)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(super) fifo: YesNo,
-    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, majority, majority-live or plane [default:
-    /// depends on the algorithm]
+    /// Quorum system, if the algorithm votes: vcube, tree, grid, grid-fixed, grid-rebuilt, wall, majority, majority-live or
+    /// plane [default: depends on the algorithm]
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) quorums: Option<String>,
     /// Spanning tree that messages follow, if the algorithm uses one: chain, star, binary, or edges such as 0-1,1-2

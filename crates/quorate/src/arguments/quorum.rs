@@ -16,14 +16,15 @@ Examples:
   quorate quorum tree -n 7 --process 5
   quorate quorum vcube -n 8 --failed 3 --diagram vcube.svg
   quorate quorum plane -n 13 --json | jq .maekawa
+  quorate quorum grid-rebuilt -n 9 --json | jq .not_monotone
 
 A view is the set of processes that are believed to have failed. With up to 16 processes all views \
 are enumerated; with more, views are sampled with the seed, and the report says so. With up to 1024 \
 processes JSON lists every quorum; with more (at most 65536), it lists some. Degree and load are \
 null unless every quorum is built.")]
 pub(crate) struct QuorumFlags {
-    /// Quorum system: vcube, tree, grid (with substitutes), grid-fixed, majority, majority-live (of the live processes)
-    /// or plane
+    /// Quorum system: vcube, tree, grid (with substitutes), grid-fixed, grid-rebuilt (of the live processes), wall (with
+    /// substitutes), majority, majority-live (of the live processes) or plane
     #[arg(value_parser = system_names(), hide_possible_values = true)]
     pub(crate) system: String,
     /// Number of processes

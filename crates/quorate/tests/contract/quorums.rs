@@ -7,7 +7,12 @@ use serde_json::Value;
 use crate::support::Run;
 use crate::{number, numbers};
 
-const SYSTEMS: [&str; 6] = ["vcube", "tree", "grid", "grid-fixed", "majority", "plane"];
+const FIXED: [&str; 4] = ["tree", "grid-fixed", "majority", "plane"];
+const PER_VIEW: [&str; 5] = ["vcube", "grid", "majority-live", "wall", "grid-rebuilt"];
+
+fn systems() -> impl Iterator<Item = &'static str> {
+    PER_VIEW.into_iter().chain(FIXED)
+}
 
 fn report(arguments: &str) -> (Value, Run) {
     crate::report(Path::new("."), &format!("quorum {arguments}"))
@@ -23,7 +28,7 @@ fn members(report: &Value, process: usize) -> Option<Vec<u64>> {
 
 #[test]
 fn reports_have_the_promised_fields_with_the_promised_types() {
-    for system in SYSTEMS {
+    for system in systems() {
         for flags in ["-n 1", "-n 7", "-n 8 --failed 5,2", "-n 40 --failed 3 --seed 9"] {
             let (report, run) = report(&format!("{system} {flags}"));
             assert_eq!(run.code, Some(0), "{run}");
@@ -46,7 +51,9 @@ fn reports_have_the_promised_fields_with_the_promised_types() {
             for figure in ["size", "degree"] {
                 assert!(number(&report[figure]["min"]) <= number(&report[figure]["max"]), "{run}");
             }
-            for answer in ["minimal", "meets_within_view", "meets_across_views", "exhaustive"] {
+            let answers =
+                ["minimal", "meets_within_view", "meets_across_views", "monotone", "exhaustive"];
+            for answer in answers {
                 assert!(report[answer].is_boolean(), "{answer}\n{run}");
             }
             assert_eq!(report["exhaustive"], n <= 16, "{run}");
@@ -56,7 +63,7 @@ fn reports_have_the_promised_fields_with_the_promised_types() {
 
 #[test]
 fn sizes_degrees_and_load_are_those_of_the_quorums() {
-    for system in SYSTEMS {
+    for system in systems() {
         let (report, run) = report(&format!("{system} -n 11 --failed 4"));
         let quorums: Vec<Vec<u64>> = (0..11).filter_map(|p| members(&report, p)).collect();
         let sizes = || quorums.iter().map(|members| members.len() as u64);
@@ -75,7 +82,8 @@ fn sizes_degrees_and_load_are_those_of_the_quorums() {
 
 #[test]
 fn fixed_coteries_meet_across_views_and_the_others_do_not() {
-    for (system, across) in SYSTEMS.into_iter().zip([false, true, false, true, true, true]) {
+    for system in systems() {
+        let across = FIXED.contains(&system);
         let (report, run) = report(&format!("{system} -n 8"));
         assert_eq!(report["meets_within_view"], true, "{run}");
         assert_eq!(report["meets_across_views"], across, "{run}");
@@ -87,6 +95,30 @@ fn fixed_coteries_meet_across_views_and_the_others_do_not() {
             let second_members = numbers(&second["members"]);
             assert!(first_members.iter().all(|p| !second_members.contains(p)), "{run}");
         }
+    }
+}
+
+#[test]
+fn a_system_that_is_not_monotone_has_a_counterexample() {
+    for system in systems() {
+        for flags in ["-n 9", "-n 30 --seed 5"] {
+            let (report, run) = report(&format!("{system} {flags}"));
+            assert_eq!(report["monotone"], system != "grid-rebuilt", "{run}");
+            assert_eq!(report["not_monotone"].is_null(), system != "grid-rebuilt", "{run}");
+        }
+    }
+    for n in [9, 30] {
+        let (found, run) = report(&format!("grid-rebuilt -n {n}"));
+        let step = &found["not_monotone"];
+        let process = number(&step["process"]) as usize;
+        let (quorum, after) = (numbers(&step["quorum"]), numbers(&step["after"]));
+        let further = number(&step["further"]);
+        assert_eq!(numbers(&step["failed"]), [0; 0], "{run}");
+        assert_eq!(members(&found, process), Some(quorum.clone()), "{run}");
+        let (later, _) = report(&format!("grid-rebuilt -n {n} --failed {further}"));
+        assert_eq!(members(&later, process), Some(after.clone()), "{run}");
+        assert!(!quorum.contains(&further), "{run}");
+        assert!(after.iter().any(|member| !quorum.contains(member)), "{run}");
     }
 }
 
@@ -127,7 +159,7 @@ fn a_process_without_a_quorum_is_an_answer() {
 
 #[test]
 fn very_many_processes_are_sampled() {
-    for system in SYSTEMS {
+    for system in ["vcube", "grid", "wall"].into_iter().chain(FIXED) {
         let (report, run) = report(&format!("{system} -n 20000 --process 777"));
         let shown: String = run.stdout.chars().take(200).collect();
         let listed = report["quorums"].as_array().expect("a list");

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use quorate_check::quorums::{DisjointQuorums, QuorumReport, SurvivalBySize, ViewQuorumReport};
+use quorate_check::quorums::{
+    DisjointQuorums, NonMonotoneStep, QuorumReport, SurvivalBySize, ViewQuorumReport,
+};
 use quorate_core::ProcessId;
 use quorate_sim::monitor::name_all;
 
@@ -106,20 +108,49 @@ fn write_meetings(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
         }
         _ => {}
     }
+    write_monotone(out, report)?;
     writeln!(out)
+}
+
+fn write_monotone(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    // Where any two quorums intersect, a mutex need not agree on crashes at all.
+    let use_of_it = match report.meets_across_views {
+        true => "",
+        false => "; a mutex over settled crashes needs this",
+    };
+    let none_found = match report.monotone && !report.exhaustive {
+        true => "; no counterexample was found",
+        false => "",
+    };
+    let sentence = "monotone: a quorum gets new members only after one of its members fails";
+    check(out, report.monotone, &format!("{sentence}{use_of_it}{none_found}"))?;
+    match &report.not_monotone {
+        Some(step) => write_step(out, step),
+        None if report.monotone => Ok(()),
+        None => writeln!(out, "    quorums of one view do not intersect, which it also needs"),
+    }
+}
+
+fn write_step(out: &mut impl Write, step: &NonMonotoneStep) -> io::Result<()> {
+    let NonMonotoneStep { process, failed, quorum, further, after } = step;
+    let although = "although none of its members has failed";
+    writeln!(out, "      {}", describe(*process, quorum, failed))?;
+    let Some(after) = after else {
+        return writeln!(out, "      no quorum is left if p{further} fails too, {although}");
+    };
+    let mut failed: Vec<u32> = failed.iter().chain([further]).copied().collect();
+    failed.sort_unstable();
+    let new: Vec<u32> = after.iter().filter(|member| !quorum.contains(member)).copied().collect();
+    writeln!(out, "      {}", describe(*process, after, &failed))?;
+    let new = name_all(new.into_iter().map(ProcessId::new));
+    writeln!(out, "      the failure of p{further} adds {new} to the quorum, {although}")
 }
 
 fn write_disjoint(out: &mut impl Write, disjoint: &DisjointQuorums) -> io::Result<()> {
     let ViewQuorumReport { process, failed, .. } = &disjoint.first;
-    let describe = |taken: &ViewQuorumReport| {
-        let knows = match taken.failed.as_slice() {
-            [] => "no failures".to_owned(),
-            failed => format!("{} failed", in_braces(failed)),
-        };
-        format!("p{:<3} {}   {FAINT}{knows}{FAINT:#}", taken.process, in_braces(&taken.members))
-    };
-    writeln!(out, "      {}", describe(&disjoint.first))?;
-    writeln!(out, "      {}", describe(&disjoint.second))?;
+    for taken in [&disjoint.first, &disjoint.second] {
+        writeln!(out, "      {}", describe(taken.process, &taken.members, &taken.failed))?;
+    }
     if *failed != disjoint.second.failed
         && disjoint.left_of_first.len() < disjoint.first.members.len()
     {
@@ -127,6 +158,15 @@ fn write_disjoint(out: &mut impl Write, disjoint: &DisjointQuorums) -> io::Resul
         writeln!(out, "      of p{process}'s quorum, {left} has not failed in the second view")?;
     }
     Ok(())
+}
+
+/// Formats a quorum, its owner and its view.
+fn describe(process: u32, members: &[u32], failed: &[u32]) -> String {
+    let knows = match failed {
+        [] => "no failures".to_owned(),
+        failed => format!("{} failed", in_braces(failed)),
+    };
+    format!("p{process:<3} {}   {FAINT}{knows}{FAINT:#}", in_braces(members))
 }
 
 fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
