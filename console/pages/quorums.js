@@ -7,12 +7,14 @@ import { language, number, t, tOr } from "../texts.js";
 
 /**
  * @typedef {{ process: number, members: number[] | null }} ProcessQuorum
- * @typedef {{ process: number, failed: number[], members: number[] }} QuorumInView
- * @typedef {{ first: QuorumInView, second: QuorumInView, left_of_first: number[] }} DisjointQuorums
+ * @typedef {{ process: number, failed: number[], members: number[] | null }} QuorumInView
+ * @typedef {{ first: QuorumInView, second: QuorumInView }} QuorumPair
+ * @typedef {{ process: number, failed: number[], quorum: number[], further: number, after: number[] | null }} NonMonotoneStep
  * @typedef {{ system: string, processes: number, failed: number[], quorums: ProcessQuorum[], without_quorum: number[],
  *   size: { min: number, max: number }, degree: { min: number, max: number }, load: number | null, minimal: boolean,
  *   meets_within_view: boolean, meets_across_views: boolean, exhaustive: boolean, views: number,
- *   apart_within_view: DisjointQuorums | null, apart_across_views: DisjointQuorums | null, apart_after_crashes: DisjointQuorums | null,
+ *   monotone: boolean, not_monotone: NonMonotoneStep | null,
+ *   apart_within_view: QuorumPair | null, apart_across_views: QuorumPair | null, apart_after_crashes: QuorumPair | null,
  *   survives: any, picture?: string }} QuorumReport
  */
 
@@ -141,10 +143,10 @@ export async function page(main, rest) {
     load();
   };
 
-  const showPair = (/** @type {DisjointQuorums} */ apart) => {
-    before = new Set(apart.first.failed);
-    view.failed = new Set(apart.second.failed);
-    view.shown = apart.second.process;
+  const showPair = (/** @type {QuorumPair} */ pair) => {
+    before = new Set(pair.first.failed);
+    view.failed = new Set(pair.second.failed);
+    view.shown = pair.second.process;
     load();
   };
 
@@ -187,12 +189,12 @@ export async function page(main, rest) {
   };
 
   const drawVerdicts = (/** @type {QuorumReport} */ now) => {
-    const intersectionItem = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {DisjointQuorums | null} */ apart) =>
+    const item = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {QuorumPair | null} */ pair) =>
       h(
         "li",
         { class: `property ${holds ? "holds" : "violated"}` },
         h("span", { class: "glyph", "aria-hidden": "true", text: holds ? "✓" : "✕" }),
-        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => showPair(apart)) : null),
+        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), pair ? example(pair, () => showPair(pair)) : null),
       );
     const figure = (/** @type {string} */ value, /** @type {string} */ key) =>
       h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: t(key) }));
@@ -212,8 +214,12 @@ export async function page(main, rest) {
       h(
         "ul",
         { class: "plain properties" },
-        intersectionItem(now.meets_within_view, "quorums.within", now.apart_within_view),
-        intersectionItem(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
+        item(now.meets_within_view, "quorums.within", now.apart_within_view),
+        item(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
+        // If the system is not monotone only because of disjoint quorums, the first item says it.
+        now.monotone || now.not_monotone
+          ? item(now.monotone, "quorums.monotone", now.not_monotone && quorumsOfStep(now.not_monotone))
+          : null,
       ),
       h("p", {
         class: "faint",
@@ -326,23 +332,33 @@ export async function page(main, rest) {
 }
 
 /**
- * @param {DisjointQuorums} apart
+ * The quorums of a process before and after a further failure.
+ * @param {NonMonotoneStep} step
+ * @returns {QuorumPair}
+ */
+function quorumsOfStep({ process, failed, quorum, further, after }) {
+  const then = [...failed, further].sort((a, b) => a - b);
+  return { first: { process, failed, members: quorum }, second: { process, failed: then, members: after } };
+}
+
+/**
+ * @param {QuorumPair} pair
  * @param {() => void} showPair
  */
-function example(apart, showPair) {
+function example(pair, showPair) {
   const set = (/** @type {number[]} */ it) => `{${it.join(", ")}}`;
   const one = (/** @type {QuorumInView} */ it) =>
     t("quorums.taken", {
       process: `p${it.process}`,
-      members: set(it.members),
+      members: it.members ? set(it.members) : t("quorums.none"),
       failed: it.failed.length === 0 ? tOr("quorums.nobody", "") : set(it.failed),
     });
   return h(
     "div",
     { class: "detail" },
-    one(apart.first),
+    one(pair.first),
     h("br"),
-    one(apart.second),
+    one(pair.second),
     h("br"),
     h("button", { type: "button", class: "link", on: { click: showPair } }, t("quorums.look")),
   );

@@ -547,6 +547,17 @@ withPage("quorums change when processes are failed by a click", async (page) => 
   await page.screenshot({ path: `${screens}/quorums-apart.png`, fullPage: true });
 });
 
+withPage("a system that is not monotone shows a failure that changes a quorum", async (page) => {
+  await visit(page, lab.address, "#/quorums?system=grid-rebuilt&n=7", ".matrix td");
+  const verdict = page.locator(".property.violated", { hasText: "Not monotone" });
+  await verdict.getByRole("button", { name: "show this pair" }).click();
+  await page.locator(".nodes button[aria-pressed=true]").waitFor();
+  await page.screenshot({ path: `${screens}/quorums-not-monotone.png`, fullPage: true });
+  await page.locator("select[data-key=system]").selectOption("wall");
+  await page.locator(".property.holds", { hasText: "Monotone" }).waitFor();
+  await page.screenshot({ path: `${screens}/quorums-wall.png`, fullPage: true });
+});
+
 withPage("an experiment is started, watched, read and cancelled", async (page) => {
   await visit(page, lab.address, "#/experiments", ".choice");
   const start = (name) => page.locator(`[data-experiment="${name}"] button`).click();

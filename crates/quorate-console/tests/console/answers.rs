@@ -274,6 +274,13 @@ fn quorums_change_with_the_failed() {
     let response = lab.get("/api/quorum?system=vcube&n=8&failed=1,2").json();
     assert_eq!(response["failed"], json!([1, 2]));
     assert!(response["picture"].as_str().is_some_and(|svg| svg.contains("data-process")));
+    for (system, monotone) in [("wall", true), ("grid-rebuilt", false)] {
+        let response = lab.get(&format!("/api/quorum?system={system}&n=10")).json();
+        assert_eq!(response["monotone"], monotone, "{response}");
+        assert_eq!(response["not_monotone"].is_null(), monotone, "{response}");
+        let offered = lab.get("/api/algorithms").json()["quorums"].clone();
+        assert!(offered.as_array().is_some_and(|all| all.contains(&json!(system))), "{offered}");
+    }
     for wrong in [
         "system=vcube&n=0",
         "system=none&n=4",
