@@ -102,7 +102,7 @@ one_of! {
     AnyPerView: PerView {
         /// A row and a column of a grid of the live processes.
         "grid-rebuilt" RebuiltGrid;
-        /// A monotone system.
+        /// A system that is also monotone.
         Monotone(AnyMonotone),
         /// Explicitly listed sets per view.
         Given(GivenPerView)
