@@ -88,3 +88,54 @@ fn a_release_through_another_node_is_not_a_loss() {
     assert!(cluster.nodes[0].relays.values().all(|relay| relay.interests.is_empty()));
     assert!(!cluster.nodes[0].metrics_text().contains("why=\"expelled\""));
 }
+
+/// A lease whose lock another lease has held meanwhile. One voter has kept the record of the lock, one has kept the lease
+/// since before it got the lock, and one has let it lapse. The first two are a quorum at which the lease is continuous, and
+/// nothing but the token of the next vote shows the loss.
+fn cluster_with_a_lost_lock() -> Cluster {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(0, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    let kept = cluster.call(2, 1, LeaseCall::KeepAlive);
+    assert!(cluster.is_alive(kept));
+    cluster.isolate(&[2]);
+    let held = cluster.acquire(0, 1);
+    assert!(cluster.is_granted(held));
+    cluster.isolate(&[0, 1, 2]);
+    for _ in 0..4 {
+        let unheard = [0, 2].map(|node| cluster.call(node, 1, LeaseCall::KeepAlive));
+        cluster.pass(Span(LAPSED.0 / 4));
+        assert!(unheard.iter().all(|call| !cluster.is_alive(*call)));
+    }
+    cluster.isolate(&[0]);
+    let opened = cluster.grant(1, 2, 8_000);
+    assert!(cluster.is_alive(opened));
+    let other = cluster.acquire(1, 2);
+    assert!(cluster.is_granted(other), "{:?}", cluster.answers.get(&other));
+    let released = cluster.release(1, 2);
+    assert_eq!(cluster.answers.get(&released), Some(&CallResponse::Done));
+    cluster.isolate(&[1]);
+    cluster
+}
+
+#[test]
+fn a_lease_is_not_kept_alive_by_a_lock_that_it_has_lost() {
+    let mut cluster = cluster_with_a_lost_lock();
+    for _ in 0..10 {
+        let kept = cluster.call(0, 1, LeaseCall::KeepAlive);
+        cluster.pass(Span::from_millis(500));
+        assert!(!cluster.is_alive(kept), "its client would believe that it has held the lock");
+    }
+}
+
+#[test]
+fn a_lease_that_has_lost_a_lock_ends() {
+    let mut cluster = cluster_with_a_lost_lock();
+    let mut last = cluster.call(0, 1, LeaseCall::KeepAlive);
+    for _ in 0..9 {
+        cluster.pass(Span::from_millis(1_000));
+        last = cluster.call(0, 1, LeaseCall::KeepAlive);
+    }
+    let refused = CallResponse::Failed(Failure::NoSession);
+    assert_eq!(cluster.answers.get(&last), Some(&refused));
+}

@@ -65,6 +65,12 @@ impl Cluster {
         self.deliver();
     }
 
+    /// Cuts all links of these nodes, and restores all others.
+    fn isolate(&mut self, nodes: &[usize]) {
+        let links = nodes.iter().flat_map(|node| links_of(self.nodes.len(), *node));
+        self.cut(links.collect::<Vec<Pair>>());
+    }
+
     /// Restores silent links, over which all messages arrive now.
     fn restore_silent(&mut self) {
         self.silent.clear();
@@ -159,6 +165,11 @@ impl Cluster {
     fn is_granted(&self, call: CallerId) -> bool {
         matches!(self.answers.get(&call), Some(CallResponse::Granted { .. }))
     }
+}
+
+/// The links of a node to the others of `n` nodes.
+fn links_of(n: usize, node: usize) -> impl Iterator<Item = Pair> {
+    (0..n).filter(move |other| *other != node).map(move |it| (it.min(node), it.max(node)))
 }
 
 /// The call that opens a new lease.

@@ -8,7 +8,7 @@
 use quorate_algorithms::mutex::leased_quorum::Terms;
 use quorate_core::{Drift, Span, Time};
 
-use super::{Cluster, Pair, STEP};
+use super::{Cluster, STEP, links_of};
 use crate::core::CallerId;
 use crate::core::storm::rng::Rng;
 use crate::core::testing::node_of;
@@ -26,10 +26,6 @@ const ANSWER_TIME: Span = Span::from_millis(300);
 /// Time after a grant in which no further node goes away, so that the lock gets spare votes. With a greater token it cannot be
 /// continued for a lease, see docs/locks.md.
 const SPARE_VOTES: Span = Span::from_millis(300);
-
-fn links_of(node: usize) -> impl Iterator<Item = Pair> {
-    (0..NODES).filter(move |other| *other != node).map(move |it| (it.min(node), it.max(node)))
-}
 
 /// A random duration of `least` plus up to `more` tenths of a second.
 fn tenths(rng: &mut Rng, least: u64, more: u64) -> Span {
@@ -105,7 +101,7 @@ impl World {
         if let Some(node) =
             self.away.filter(|_| !self.cluster.silent.is_empty() && now >= self.noticed)
         {
-            self.cluster.cut(links_of(node));
+            self.cluster.isolate(&[node]);
             self.log("noticed".to_owned());
         }
         if now < self.change {
@@ -124,9 +120,9 @@ impl World {
         self.away = Some(node);
         self.log(format!("node {node} is away"));
         match self.rng.one_in(2) {
-            true => self.cluster.cut(links_of(node)),
+            true => self.cluster.isolate(&[node]),
             false => {
-                self.cluster.silent = links_of(node).collect();
+                self.cluster.silent = links_of(NODES, node).collect();
                 self.noticed = now + tenths(&mut self.rng, 0, 20);
             }
         }
