@@ -139,3 +139,25 @@ fn a_lease_that_has_lost_a_lock_ends() {
     let refused = CallResponse::Failed(Failure::NoSession);
     assert_eq!(cluster.answers.get(&last), Some(&refused));
 }
+
+/// A lease was revoked while one node was cut off. A call arrives at that node late, and its relay presents the lease to the
+/// other voters again.
+#[test]
+fn a_lease_that_was_revoked_is_not_in_the_way_of_the_next_holder() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(1, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    cluster.isolate(&[0]);
+    let revoked = cluster.call(1, 1, LeaseCall::Revoke);
+    assert_eq!(cluster.answers.get(&revoked), Some(&CallResponse::Done));
+    cluster.isolate(&[]);
+    let late = cluster.acquire(0, 1);
+    cluster.pass(Span::from_millis(500));
+    assert!(!cluster.is_granted(late));
+    let opened = cluster.grant(1, 2, 8_000);
+    assert!(cluster.is_alive(opened));
+    let next = cluster.acquire(1, 2);
+    // The voter of the first node has voted for the revoked lease, so all voters are asked.
+    cluster.pass(Span::from_millis(200));
+    assert!(cluster.is_granted(next), "{:?}", cluster.answers.get(&next));
+}
