@@ -421,11 +421,12 @@ mod testing {
     use quorate_core::Drift;
     use quorate_core::quorum::Majority;
 
-    /// Creates a node of three, in a new cluster, connected to both others.
-    fn terms() -> Terms {
+    /// Terms with a time-to-live of 8 s.
+    pub(super) fn terms() -> Terms {
         Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000))
     }
 
+    /// Creates a node of three, in a new cluster, connected to both others.
     pub(super) fn node_of_three(at: usize) -> NodeCore {
         node_of(3, at, terms())
     }

@@ -161,3 +161,27 @@ fn a_lease_that_was_revoked_is_not_in_the_way_of_the_next_holder() {
     cluster.pass(Span::from_millis(200));
     assert!(cluster.is_granted(next), "{:?}", cluster.answers.get(&next));
 }
+
+/// The node that has granted a lock stops before the lock has spare votes. The next relay needs one more vote. The first that
+/// arrives does not fit the token, and the second does.
+#[test]
+fn a_lock_keeps_its_token_if_a_later_vote_fits_it() {
+    let mut cluster = Cluster::of_five();
+    for (node, lease) in [(0, 1), (3, 2)] {
+        let opened = cluster.grant(node, lease, 8_000);
+        assert!(cluster.is_alive(opened));
+    }
+    // The vote of the fourth node is given and withdrawn, so that its number is greater than those of the others.
+    cluster.isolate(&[3, 4]);
+    for _ in 0..3 {
+        let waiting = cluster.acquire(3, 2);
+        cluster.pass(Span::from_millis(200));
+        cluster.close(3, waiting);
+    }
+    let held = cluster.acquire(0, 1);
+    assert!(cluster.is_granted(held));
+    cluster.isolate(&[0]);
+    let kept = cluster.call(1, 1, LeaseCall::KeepAlive);
+    cluster.pass(Span::from_millis(500));
+    assert!(cluster.is_alive(kept), "{:?}", cluster.answers.get(&kept));
+}

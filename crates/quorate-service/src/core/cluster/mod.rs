@@ -6,7 +6,7 @@ mod one_node_away;
 use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Name, ServerMessage};
 
-use super::testing::node_of_three;
+use super::testing::{node_of, node_of_three, terms};
 use super::{Action, CallerId, NodeCore, Owner};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::peer::PeerMessage;
@@ -33,6 +33,10 @@ struct Cluster {
 impl Cluster {
     fn of_three() -> Self {
         Self::new((0..3).map(node_of_three).collect())
+    }
+
+    fn of_five() -> Self {
+        Self::new((0..5).map(|at| node_of(5, at, terms())).collect())
     }
 
     fn new(nodes: Vec<NodeCore>) -> Self {
