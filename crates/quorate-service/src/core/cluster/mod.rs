@@ -2,6 +2,7 @@
 
 mod leases;
 mod one_node_away;
+mod relays;
 
 use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Name, ServerMessage};
