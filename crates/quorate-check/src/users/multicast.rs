@@ -263,7 +263,7 @@ impl Users for MulticastUsers {
 mod tests {
     use super::*;
 
-    fn users() -> MulticastUsers {
+    fn users_of(to: Group) -> MulticastUsers {
         let promised = vec![
             Property::DeliveryValidity,
             Property::DeliveryIntegrity,
@@ -272,12 +272,19 @@ mod tests {
             Property::CausalOrder,
             Property::TotalOrder,
         ];
-        MulticastUsers { requests: vec![2; 3], to: Group::All, promised }
+        MulticastUsers { requests: vec![2; 3], to, promised }
     }
 
     /// The property violated after these events, each at a process: a send for `None`, otherwise a delivery.
     fn found(events: &[(usize, Option<(u32, u64)>)], crashed: &[usize]) -> Option<Property> {
-        let users = users();
+        found_in(&users_of(Group::All), events, crashed)
+    }
+
+    fn found_in(
+        users: &MulticastUsers,
+        events: &[(usize, Option<(u32, u64)>)],
+        crashed: &[usize],
+    ) -> Option<Property> {
         let make = |id| users.initial_user(id);
         let mut user_states: Vec<MulticastUserState> = ProcessId::all(3).map(make).collect();
         for (process, event) in events {
@@ -324,6 +331,16 @@ mod tests {
         assert_eq!(found(&[(0, Some((1, 0)))], &[]), Some(Property::DeliveryIntegrity));
         let twice = [(1, None), (0, Some((1, 0))), (0, Some((1, 0)))];
         assert_eq!(found(&twice, &[]), Some(Property::DeliveryIntegrity));
+    }
+
+    #[test]
+    fn a_message_is_delivered_only_to_whom_it_is_addressed() {
+        let pair = users_of(Group::Only([0, 1].map(ProcessId::new).into_iter().collect()));
+        let (inside, outside) = ((1, Some((0, 0))), (2, Some((0, 0))));
+        let delivered = [(0, None), (0, Some((0, 0))), inside];
+        assert_eq!(found_in(&pair, &delivered, &[]), None);
+        let too_far = [delivered[0], delivered[1], inside, outside];
+        assert_eq!(found_in(&pair, &too_far, &[]), Some(Property::DeliveryIntegrity));
     }
 
     #[test]
