@@ -68,12 +68,12 @@ pub struct GivenMonotone(GivenPerView);
 /// The reason why listed quorums are not [`Monotone`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotMonotone {
-    /// Two quorums of one view do not intersect.
+    /// Two quorums do not intersect, although neither contains a process that has failed in either view.
     Disjoint {
         /// The owners of the two quorums.
         processes: [ProcessId; 2],
-        /// The failures of the view.
-        failed: ProcessSet,
+        /// The failures of the two views.
+        failed: [ProcessSet; 2],
     },
     /// A quorum has a new member after failures, although none of its members has failed.
     Grows {
@@ -87,13 +87,21 @@ pub enum NotMonotone {
 }
 
 impl GivenMonotone {
-    /// Checks the conditions for each pair of listed quorums.
+    /// Checks the conditions for each pair of listed quorums. The view of the failures of both need not be listed, so
+    /// what follows from the conditions is checked instead of the first one: quorums that contain no process of either
+    /// view intersect.
     pub fn new(given: GivenPerView) -> Result<Self, NotMonotone> {
         for ((failed, process), quorum) in &given.quorums {
             for ((other_failed, other), other_quorum) in &given.quorums {
-                if failed == other_failed && quorum.is_disjoint(other_quorum) {
+                let either = failed | other_failed;
+                let avoids = |owner: &ProcessId, quorum: &ProcessSet| {
+                    !either.contains(*owner) && quorum.is_disjoint(&either)
+                };
+                let avoid = avoids(process, quorum) && avoids(other, other_quorum);
+                if avoid && quorum.is_disjoint(other_quorum) {
                     let processes = [*process, *other];
-                    return Err(NotMonotone::Disjoint { processes, failed: failed.clone() });
+                    let failed = [failed.clone(), other_failed.clone()];
+                    return Err(NotMonotone::Disjoint { processes, failed });
                 }
                 let further = process == other
                     && failed.is_subset(other_failed)
@@ -132,12 +140,11 @@ impl Monotone for GivenMonotone {}
 impl fmt::Display for NotMonotone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disjoint { processes: [one, other], failed } => {
-                write!(
-                    f,
-                    "the quorums of {one} and {other} do not intersect if {failed} have failed"
-                )
-            }
+            Self::Disjoint { processes: [one, other], failed: [before, after] } => write!(
+                f,
+                "the quorum of {one} if {before} have failed and that of {other} if {after} have failed do not \
+                 intersect, and contain none of these"
+            ),
             Self::Grows { process, before, after } => write!(
                 f,
                 "the quorum of {process} if {before} have failed contains none of {after}, but is not a superset of its \
@@ -168,7 +175,15 @@ mod tests {
         assert!(GivenMonotone::new(replaces).is_ok());
         let disjoint = given(&[(&[3], 0, &[0, 2]), (&[3], 1, &[1])]);
         let found = GivenMonotone::new(disjoint);
-        assert_eq!(found, Err(NotMonotone::Disjoint { processes: [p0, p1], failed: set(&[3]) }));
+        let failed = [set(&[3]), set(&[3])];
+        assert_eq!(found, Err(NotMonotone::Disjoint { processes: [p0, p1], failed }));
+        // The view {2, 3} is not listed.
+        let of_two_views = given(&[(&[2], 0, &[0]), (&[3], 1, &[1])]);
+        let failed = [set(&[2]), set(&[3])];
+        assert_eq!(
+            GivenMonotone::new(of_two_views),
+            Err(NotMonotone::Disjoint { processes: [p0, p1], failed })
+        );
         let grows = given(&[(&[], 0, &[0, 1]), (&[3], 0, &[0, 2])]);
         let (before, after) = (set(&[]), set(&[3]));
         assert_eq!(
