@@ -28,8 +28,8 @@ use crate::multicast::{
 };
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
-    QuorumPublished, QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority,
-    Singhal, SuzukiKasami, TokenRing,
+    QuorumMajority, QuorumPublished, QuorumWithoutAttempts, Raymond, RicartAgrawala,
+    RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
 
 /// Receives the type of every algorithm, with one method per family.
@@ -83,6 +83,7 @@ catalogue! {
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
     piggybacking_mutex Quorum,
+    piggybacking_mutex QuorumMajority,
     mutex QuorumPublished,
     piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,

@@ -86,6 +86,7 @@ fn what_is_sound_holds_in_every_state() {
         ("agrawal-el-abbadi", config("agrawal-el-abbadi", 3)),
         ("quorum over vcube", over("quorum", 3, "vcube")),
         ("quorum over majority with a crash", crashing(over("quorum", 3, "majority"), 1)),
+        ("quorum-majority over vcube", over("quorum-majority", 3, "vcube")),
     ]));
 }
 

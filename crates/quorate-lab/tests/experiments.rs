@@ -9,6 +9,7 @@ fn slice(name: &str) -> Options {
         "mutex-cost" => (Some(2), Some(8)),
         "election-cost" => (Some(2), Some(16)),
         "thesis" => (Some(3), Some(16)),
+        "settled-versus-majority" => (Some(4), Some(16)),
         "without-cancel" => (Some(5), Some(16)),
         "vcube-diagnosis" => (Some(6), Some(32)),
         "detectors" => (Some(2), Some(8)),
@@ -128,6 +129,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
         ("maekawa", [false, false, true]),
         ("agrawal-el-abbadi", [false, false, true]),
         ("quorum", [false, false, true]),
+        ("quorum-majority", [false, false, true]),
     ];
     let findings = run("mutex-faults", None);
     for (algorithm, [server, token, voter]) in roles {
@@ -176,6 +178,7 @@ fn algorithms_survive_what_they_are_said_to_survive() {
         ("agrawal-el-abbadi", "crash-of-voter", "holds"),
         ("quorum", "crash-of-voter", "holds"),
         ("quorum", "crash-of-holder", "holds"),
+        ("quorum-majority", "crash-of-voter", "holds"),
     ] {
         let found = outcomes(algorithm, fault);
         assert!(

@@ -24,6 +24,19 @@ pub enum CannotRun {
         /// Sentence that names the supported quorum systems.
         known: String,
     },
+    /// The algorithm needs a monotone quorum system.
+    #[error(
+        "{algorithm} does not work over `{quorums}`, which is not monotone, so that quorums taken before and after a \
+         crash may miss each other: {why}"
+    )]
+    NotMonotone {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+        /// Name of the requested quorum system.
+        quorums: &'static str,
+        /// Counterexample, or the systems that are possible.
+        why: String,
+    },
     /// The algorithm has no messages of this kind.
     #[error("{algorithm} has no messages of the kind `{kind}`")]
     UnknownKind {

@@ -10,7 +10,9 @@ use quorate_algorithms::{ClockSetup, Setup};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::clock_sync;
 use quorate_core::election::Candidates;
-use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
+use quorate_core::quorum::{
+    AnyCoterie, AnyMonotone, AnyPerView, AnySystem, Given, GivenMonotone, GivenPerView,
+};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
 use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
@@ -176,6 +178,13 @@ pub(crate) fn with_defaults<'s>(scenario: &'s Scenario, facts: &Facts) -> Cow<'s
     Cow::Owned(Scenario { tolerates, timing, ..scenario.clone() })
 }
 
+fn works_over(facts: &Facts) -> String {
+    match facts.quorums {
+        [] => "it does not vote".to_owned(),
+        known => format!("it works over {}", known.join(", ")),
+    }
+}
+
 /// The setup of an algorithm, as the scenario describes it.
 pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotRun> {
     check_family(scenario, facts)?;
@@ -184,25 +193,39 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
     let unknown = |quorums: &str| CannotRun::UnknownQuorums {
         algorithm: facts.profile.name,
         quorums: shortened(quorums),
-        known: match facts.quorums {
-            [] => "it does not vote".to_owned(),
-            known => format!("it works over {}", known.join(", ")),
-        },
+        known: works_over(facts),
     };
+    let not_monotone = |quorums: &'static str, why: String| CannotRun::NotMonotone {
+        algorithm: facts.profile.name,
+        quorums,
+        why,
+    };
+    let over_views = AnyMonotone::NAMES.iter().any(|name| facts.quorums.contains(name));
     let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
     let usual = facts.quorums.first().copied().unwrap_or("majority");
     let quorums = match (&scenario.quorums, given.as_slice()) {
         (Some(name), _) if !facts.quorums.contains(&name.as_str()) => {
-            return Err(unknown(name));
+            let other = AnyPerView::NAMES.into_iter().find(|other| other == name);
+            return Err(match other.filter(|_| over_views) {
+                Some(quorums) => not_monotone(quorums, works_over(facts)),
+                None => unknown(name),
+            });
         }
         (None, [_, ..]) if facts.quorums.is_empty() => return Err(unknown("given sets")),
         (None, []) if !scenario.quorum_of.is_empty() => {
-            if !AnySystem::names_per_view().any(|name| facts.quorums.contains(&name)) {
+            if !over_views {
                 return Err(unknown("quorums that change with views"));
             }
             let given = scenario.quorum_of.iter();
             let given = given.map(|q| (q.failed.clone(), q.process, q.members.clone()));
-            AnySystem::PerView(AnyPerView::Given(GivenPerView::new(n, given)))
+            let given = GivenPerView::new(n, given);
+            if AnyPerView::NAMES.iter().any(|name| facts.quorums.contains(name)) {
+                AnySystem::PerView(AnyPerView::Given(given))
+            } else {
+                let monotone = GivenMonotone::new(given);
+                let monotone = monotone.map_err(|why| not_monotone("given", why.to_string()))?;
+                AnySystem::monotone(AnyMonotone::Given(monotone))
+            }
         }
         (None, [_, ..]) => AnySystem::Fixed(AnyCoterie::Given(Given(given))),
         (name, _) => {

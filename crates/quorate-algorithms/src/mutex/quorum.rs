@@ -1,25 +1,26 @@
 //! Mutual exclusion by votes of a quorum that changes with failures: the monograph's algorithm, corrected
-//! so that it excludes.
+//! so that it excludes, at the price that it was published with.
 //!
 //! - **Source**: Lopes' monograph on a fault-tolerant quorum mutex over the VCube (Quadro 4.1), with quorums by
-//!   Rodrigues; corrected by Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM TOCS
-//!   5(3), 1987, and by acknowledged failures, which are our own. The proof is in `docs/quorum-mutex.md`.
+//!   Rodrigues. Sanders, "The Information Structure of Distributed Mutual Exclusion Algorithms", ACM TOCS 5(3), 1987, has
+//!   the cause of its deadlock. Settled quorums are our own. The proof is in `docs/settled-quorums.md`.
 //! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a perfect
-//!   detector. Over view-dependent systems crashed processes never recover. Over fixed coteries they may recover if
-//!   they remember that they were down.
+//!   detector. Over view-dependent systems, which must be monotone, crashed processes never recover. Over fixed coteries
+//!   they may recover if they remember that they were down.
 //! - **Guarantees**: ME1. ME2 with up to n - 1 crashes over view-dependent systems, and over fixed coteries while a
 //!   quorum is alive. If no quorum is alive, the process reports this and gives up. Not ME3.
 //! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention or failures; up to 6K
-//!   with contention. A crash costs up to n - 1 acknowledgements of each process, over view-dependent systems only.
-//!   Over the VCube diagnosis it costs none, because they piggyback on its answers and take up to log2 n rounds. Two
-//!   message delays into a free section, two from the holder to its successor.
-//! - **Departs from the paper**: (1) A voter sends FAILED to every request that is not the best waiting one, including
-//!   a displaced head. As printed, the algorithm deadlocks. (2) Over view-dependent systems processes acknowledge
-//!   crashes to all others, only while outside the section. A quorum counts only with the votes of more than half of
-//!   the processes outside the crashes that all have acknowledged. As printed, the algorithm lets two processes in. (3)
-//!   A request carries an attempt, fresh after each CANCEL to that voter, and every answer echoes it. (4) A process
-//!   that recovers asks all others for a welcome before it votes. (5) On request it never sends CANCEL and keeps the
-//!   votes until it leaves.
+//!   with contention. A crash costs at most 3(n - 1) messages, over view-dependent systems only. Over the VCube diagnosis
+//!   it costs none, because acknowledgements piggyback on its answers and take up to log2 n rounds. Two message delays
+//!   into a free section, two from the holder to its successor.
+//! - **Departs from the paper**: (1) A candidate returns a vote whenever it is asked for it, unless it is inside, as in
+//!   Agrawal and El Abbadi's algorithm. As printed, it returns it only after a FAILED, which not every waiting request
+//!   receives, and the algorithm deadlocks. Sanders' correction is to send it to all of them; this way none is sent. (2) Over view-dependent systems processes acknowledge
+//!   crashes, only while outside the section. A crash is settled when all processes that have not crashed have
+//!   acknowledged it. A process asks the quorum of the settled crashes, not of those that it believes in, and needs all of
+//!   its votes. As printed, the algorithm lets two processes in. (3) A request carries an attempt, fresh after each
+//!   CANCEL to that voter, and every answer echoes it. (4) A process that recovers asks all others for a welcome before it
+//!   votes. (5) On request it never sends CANCEL and keeps the votes until it leaves.
 
 mod piggyback;
 
@@ -31,7 +32,7 @@ use core::marker::PhantomData;
 use core::mem;
 
 use quorate_core::mutex::{Command, Misuse, Output};
-use quorate_core::quorum::AnySystem;
+use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
     ProcessId, ProcessSet, Profile, Property,
@@ -40,22 +41,29 @@ use quorate_core::{
 use piggyback::VotingOutput;
 
 use super::voting::{
-    AttemptClaim, Ballot, BallotReply, Basis, Candidacy, Claim, SYNCHRONISATION_DIFFERS,
-    SentRequest, Ticket,
+    Agreement, AttemptClaim, Ballot, BallotReply, Basis, Candidacy, Claim, Gathering,
+    SYNCHRONISATION_DIFFERS, SentRequest, Ticket, Views,
 };
+pub(super) use super::voting::{RoundMessage, ViewRule};
 use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
-pub type Quorum = QuorumVoting<Attempts>;
+pub type Quorum = QuorumVoting<SettledQuorums>;
 
-/// The difference between the algorithm and its broken variants.
-pub trait AttemptRule: Clone + Eq + Hash + Debug + Send + Sync {
-    /// The profile of the algorithm with this rule.
+/// The differences between the algorithm and its variants.
+pub trait VotingRules: Clone + Eq + Hash + Debug + Send + Sync {
+    /// The profile of the algorithm with these rules.
     const PROFILE: Profile;
 
+    /// The quorums over view-dependent systems.
+    const OVER_VIEWS: ViewRule;
+
+    /// Names of the supported quorum systems, the default first.
+    const QUORUMS: &'static [&'static str];
+
     /// Whether a cancelled request is sent again under a new attempt number.
-    const FRESH_ATTEMPTS: bool;
+    const FRESH_ATTEMPTS: bool = true;
 
     /// The quorum system to use instead of the requested one.
     fn system(requested: &AnySystem) -> AnySystem {
@@ -63,9 +71,9 @@ pub trait AttemptRule: Clone + Eq + Hash + Debug + Send + Sync {
     }
 }
 
-/// The rule that keeps the algorithm safe: attempts are fresh.
+/// The rules of the algorithm: quorums of the settled crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Attempts;
+pub struct SettledQuorums;
 
 /// A process that enters with the votes of its quorum. `O` is its output: [`Output`] of a mutex, or
 /// [`piggyback::PiggybackOutput`] if the layer below transports its acknowledgements.
@@ -107,8 +115,6 @@ pub enum Message {
     Release(Ticket),
     /// A voter asks for its vote back.
     Inquire(Ticket),
-    /// A voter reports that it prefers another request.
-    Failed(Ticket),
     /// A candidate returns the vote but keeps its request.
     Yield(Ticket),
     /// A candidate no longer needs the vote.
@@ -119,13 +125,15 @@ pub enum Message {
     Rejoin,
     /// The sender does not use any earlier vote of the recipient.
     Welcome,
+    /// A step of a round in which acknowledgements are gathered.
+    Round(RoundMessage),
 }
 
-impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
+impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
     /// Creates process `id` over a quorum system. A process that never cancels keeps all votes until it leaves.
     pub fn new(id: ProcessId, system: &AnySystem, clock: LamportClock, cancels: bool) -> Self {
         let none = ProcessSet::new;
-        let (basis, ballot) = (Basis::new(system), Ballot::default());
+        let (basis, ballot) = (Self::basis(system, id), Ballot::default());
         let (crashed, awaiting_welcome, welcomes_owed) = (none(), none(), none());
         let (phase, retired, rule) = (Phase::Outside, false, PhantomData);
         Self {
@@ -141,6 +149,15 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
             retired,
             rule,
         }
+    }
+
+    fn basis(system: &AnySystem, id: ProcessId) -> Basis {
+        let n = system.processes();
+        let agreement = match R::OVER_VIEWS {
+            ViewRule::Settled if !O::PIGGYBACKS => Agreement::Gathered(Gathering::new(n, id)),
+            _ => Agreement::ToAll(Views::new(n)),
+        };
+        Basis::new(system, R::OVER_VIEWS, agreement)
     }
 
     fn acquire(&mut self, out: &mut Effects<Self>) {
@@ -164,11 +181,11 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         if self.cancels && !left.is_empty() {
             send_to_voters(&candidacy.request, &left, Message::Cancel, out);
             for voter in &left {
-                candidacy.discount(voter);
+                candidacy.votes.remove(voter);
                 candidacy.request.withdraw_from(voter, R::FRESH_ATTEMPTS);
             }
         }
-        let new = &quorum - &candidacy.request.voters;
+        let new = &(&quorum - &candidacy.request.voters) - &self.crashed;
         send_to_voters(&candidacy.request, &new, Message::Request, out);
         candidacy.request.voters.union_with(&new);
         candidacy.quorum = quorum;
@@ -183,17 +200,6 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
             self.phase = Phase::Inside(mem::take(&mut candidacy.request));
             out.output(Output::Entered.into());
         }
-    }
-
-    #[inline]
-    fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
-        let Phase::Waiting(candidacy) = &mut self.phase else { return };
-        // In most cases no voter wants its vote back.
-        if candidacy.inquiries.is_empty() {
-            return;
-        }
-        let back = candidacy.give_back();
-        send_to_voters(&candidacy.request, &back, Message::Yield, out);
     }
 
     fn release(&mut self, out: &mut Effects<Self>) {
@@ -213,7 +219,14 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         if matches!(self.phase, Phase::Inside(_)) {
             return;
         }
-        let Basis::Agreed { views, .. } = &mut self.basis else { return };
+        let Basis::Agreed { agreement, .. } = &mut self.basis else { return };
+        let views = match agreement {
+            Agreement::ToAll(views) => views,
+            Agreement::Gathered(gathering) => {
+                gathering.acknowledge(&self.crashed, round_sender(out));
+                return;
+            }
+        };
         if views.has_acknowledged(self.id, &self.crashed) {
             return;
         }
@@ -245,50 +258,51 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
             return out.ignored("a vote for no request, or for one taken back");
         };
         candidacy.votes.insert(from);
-        candidacy.failed.remove(from);
         self.enter_if_complete(out);
-        self.yield_if_hopeless(out);
     }
 
-    fn on_failed(&mut self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
-        let Some(candidacy) = self.candidacy(from, ticket) else {
-            return out.ignored("a refusal of no request, or of one taken back");
-        };
-        if !candidacy.votes.contains(from) {
-            candidacy.failed.insert(from);
-            self.yield_if_hopeless(out);
+    /// Returns the vote. A candidate that returned it only if it could not win would have to be told that: by FAILED, for
+    /// every request that waits. This way no such message is needed.
+    fn on_inquire(&mut self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
+        let candidacy = self.candidacy(from, ticket);
+        if candidacy.is_some_and(|candidacy| candidacy.votes.remove(from)) {
+            out.send(from, Message::Yield(ticket));
+        } else {
+            out.ignored("an inquiry after a vote that is used or returned");
         }
     }
 
-    fn on_inquire(&mut self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
-        let Some(candidacy) = self.candidacy(from, ticket) else {
-            return out.ignored("an inquiry after a vote that is used or returned");
-        };
-        candidacy.inquiries.insert(from);
-        self.yield_if_hopeless(out);
-    }
-
     fn on_acknowledge(&mut self, from: ProcessId, crashed: &ProcessSet, out: &mut Effects<Self>) {
-        let Basis::Agreed { views, .. } = &mut self.basis else {
-            return out.ignored("an acknowledgement that nobody needs");
+        let Basis::Agreed { agreement: Agreement::ToAll(views), .. } = &mut self.basis else {
+            return out.ignored("an acknowledgement that no process needs");
         };
         if views.acknowledge(from, crashed) {
             self.reconsider(out);
         }
     }
 
+    fn on_round(&mut self, from: ProcessId, message: RoundMessage, out: &mut Effects<Self>) {
+        let Basis::Agreed { agreement: Agreement::Gathered(gathering), .. } = &mut self.basis
+        else {
+            return out.ignored("a round of acknowledgements that no process needs");
+        };
+        if gathering.on_message(from, message, round_sender(out)) {
+            self.reconsider(out);
+        }
+    }
+
     /// Handles a process that has recovered and has forgotten for which request it voted. Its earlier votes are void.
     fn on_rejoin(&mut self, from: ProcessId, out: &mut Effects<Self>) {
-        if let Basis::Agreed { .. } = self.basis {
+        let Basis::Fixed(_) = self.basis else {
             return out.ignored("a process that comes back where nobody may");
-        }
+        };
         self.crashed.remove(from);
         self.ballot.forget(from, reply_sender(out));
         self.on_welcome(from, out);
         match &mut self.phase {
             Phase::Outside => out.send(from, Message::Welcome),
             Phase::Waiting(candidacy) => {
-                candidacy.discount(from);
+                candidacy.votes.remove(from);
                 candidacy.request.withdraw_from(from, R::FRESH_ATTEMPTS);
                 out.send(from, Message::Welcome);
                 self.reconsider(out);
@@ -319,7 +333,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
         match &mut self.phase {
             Phase::Outside => {}
             Phase::Waiting(candidacy) => {
-                candidacy.discount(process);
+                candidacy.votes.remove(process);
                 candidacy.request.withdraw_from(process, R::FRESH_ATTEMPTS);
             }
             Phase::Inside(request) => {
@@ -332,7 +346,7 @@ impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
 }
 
 /// Sends a message about a request to each of these voters, with the ticket that the voter knows.
-fn send_to_voters<R: AttemptRule, O: VotingOutput>(
+fn send_to_voters<R: VotingRules, O: VotingOutput>(
     request: &SentRequest,
     voters: &ProcessSet,
     message: fn(Ticket) -> Message,
@@ -347,20 +361,24 @@ fn send_to_voters<R: AttemptRule, O: VotingOutput>(
     request.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
 }
 
-fn reply_sender<R: AttemptRule, O: VotingOutput>(
+fn round_sender<R: VotingRules, O: VotingOutput>(
+    out: &mut Effects<QuorumVoting<R, O>>,
+) -> impl FnMut(ProcessSet, RoundMessage) + '_ {
+    |to, message| out.multicast(to, Message::Round(message))
+}
+
+fn reply_sender<R: VotingRules, O: VotingOutput>(
     out: &mut Effects<QuorumVoting<R, O>>,
 ) -> impl FnMut(BallotReply<AttemptClaim>) + '_ {
-    |answer| {
-        let (claim, message): (AttemptClaim, fn(Ticket) -> Message) = match answer {
-            BallotReply::Reply(claim) => (claim, Message::Reply),
-            BallotReply::Inquire(claim) => (claim, Message::Inquire),
-            BallotReply::Failed(claim) => (claim, Message::Failed),
-        };
-        out.send(claim.process(), message(claim.ticket()));
+    |answer| match answer {
+        BallotReply::Reply(claim) => out.send(claim.process(), Message::Reply(claim.ticket())),
+        BallotReply::Inquire(claim) => out.send(claim.process(), Message::Inquire(claim.ticket())),
+        // A candidate returns a vote whenever it is asked, so it need not know that it cannot win for now.
+        BallotReply::Failed(_) => {}
     }
 }
 
-impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
+impl<R: VotingRules, O: VotingOutput> Process for QuorumVoting<R, O> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -396,9 +414,9 @@ impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
                 self.ballot.release(ticket.of(from), reply_sender(out));
             }
             Message::Reply(ticket) => self.on_reply(from, ticket, out),
-            Message::Failed(ticket) => self.on_failed(from, ticket, out),
             Message::Inquire(ticket) => self.on_inquire(from, ticket, out),
             Message::Acknowledge(crashed) => self.on_acknowledge(from, &crashed, out),
+            Message::Round(message) => self.on_round(from, message, out),
             Message::Rejoin => self.on_rejoin(from, out),
             Message::Welcome => self.on_welcome(from, out),
         }
@@ -410,7 +428,7 @@ impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
             (Belief::Alive(process), Basis::Fixed(_)) => {
                 self.crashed.remove(process);
             }
-            (Belief::Alive(_), Basis::Agreed { .. }) => {
+            (Belief::Alive(_), _) => {
                 return out.ignored("a process that comes back where nobody may");
             }
         }
@@ -423,13 +441,13 @@ impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
             out.output(Output::Expelled.into());
         }
         self.welcomes_owed.clear();
-        if let Basis::Agreed { .. } = self.basis {
+        let Basis::Fixed(_) = self.basis else {
             self.retired = true;
             if let Phase::Waiting(_) = before {
                 out.output(Output::NoQuorum.into());
             }
             return;
-        }
+        };
         // The beliefs about other processes may be out of date. The detector reports them again.
         self.crashed.clear();
         self.ballot = Ballot::closed();
@@ -458,12 +476,14 @@ impl CoreMessage for Message {
         Kind::mutex("REPLY"),
         Kind::mutex("RELEASE"),
         Kind::mutex("INQUIRE"),
-        Kind::mutex("FAILED"),
         Kind::mutex("YIELD"),
         Kind::mutex("CANCEL"),
         Kind::view("ACKNOWLEDGE"),
         Kind::view("REJOIN"),
         Kind::view("WELCOME"),
+        Kind::view("GATHER"),
+        Kind::view("GATHERED"),
+        Kind::view("SETTLED"),
     ];
 
     fn kind(&self) -> usize {
@@ -472,12 +492,14 @@ impl CoreMessage for Message {
             Self::Reply(_) => 1,
             Self::Release(_) => 2,
             Self::Inquire(_) => 3,
-            Self::Failed(_) => 4,
-            Self::Yield(_) => 5,
-            Self::Cancel(_) => 6,
-            Self::Acknowledge(_) => 7,
-            Self::Rejoin => 8,
-            Self::Welcome => 9,
+            Self::Yield(_) => 4,
+            Self::Cancel(_) => 5,
+            Self::Acknowledge(_) => 6,
+            Self::Rejoin => 7,
+            Self::Welcome => 8,
+            Self::Round(RoundMessage::Gather(_)) => 9,
+            Self::Round(RoundMessage::Gathered(_)) => 10,
+            Self::Round(RoundMessage::Settled(_)) => 11,
         }
     }
 
@@ -489,7 +511,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl AttemptRule for Attempts {
+impl VotingRules for SettledQuorums {
     const PROFILE: Profile = Profile {
         name: "quorum",
         layer: Layer::Mutex,
@@ -505,20 +527,22 @@ impl AttemptRule for Attempts {
             Assumption::Honesty,
         ],
         guarantees: &[Property::ME1, Property::ME2],
-        cost: "3K to 6K messages per entry, K the size of a quorum; a crash is acknowledged by everyone to everyone",
+        cost: "3K to 6K messages per entry, K the size of a quorum; at most 3(n - 1) more for each crash",
         never_quiescent: false,
     };
 
-    const FRESH_ATTEMPTS: bool = true;
+    const OVER_VIEWS: ViewRule = ViewRule::Settled;
+
+    const QUORUMS: &'static [&'static str] =
+        &["vcube", "tree", "grid", "grid-fixed", "majority", "majority-live", "plane", "wall"];
 }
 
 impl Sound for Quorum {}
 
-impl<R: AttemptRule> Algorithm for QuorumVoting<R> {
+impl<R: VotingRules> Algorithm for QuorumVoting<R> {
     const PROFILE: Profile = R::PROFILE;
 
-    const QUORUMS: &'static [&'static str] =
-        &["vcube", "tree", "grid", "grid-fixed", "majority", "majority-live", "plane"];
+    const QUORUMS: &'static [&'static str] = R::QUORUMS;
 
     fn profile(setup: &Setup) -> Profile {
         match R::system(&setup.quorums) {
@@ -542,8 +566,8 @@ impl<R: AttemptRule> Algorithm for QuorumVoting<R> {
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let basis = Basis::new(&R::system(&setup.quorums));
-        let none = ProcessSet::new();
+        let (system, none) = (R::system(&setup.quorums), ProcessSet::new());
+        let basis = Self::basis(&system, ProcessId::new(0));
         let quorums = ProcessId::all(setup.n).filter_map(|id| basis.quorum(id, &none));
         let (least, most) = quorums.fold((usize::MAX, 0), |(least, most), quorum| {
             (least.min(quorum.len()), most.max(quorum.len()))

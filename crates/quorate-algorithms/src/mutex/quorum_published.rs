@@ -21,6 +21,8 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, SortedSet, Specimen, Stamp,
 };
 
+use super::quorum::VotingRules;
+use super::quorum_majority::Majorities;
 use crate::{Algorithm, Setup};
 
 /// One process of the specimen.
@@ -314,8 +316,7 @@ impl Algorithm for QuorumPublished {
         never_quiescent: false,
     };
 
-    const QUORUMS: &'static [&'static str] =
-        &["vcube", "tree", "grid", "grid-fixed", "majority", "majority-live", "plane"];
+    const QUORUMS: &'static [&'static str] = Majorities::QUORUMS;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(id, setup.quorums.clone(), setup.clock(id))

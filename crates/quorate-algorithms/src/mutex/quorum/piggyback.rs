@@ -6,7 +6,7 @@ use core::hash::Hash;
 use quorate_core::mutex::Output;
 use quorate_core::{Effect, Effects, Process, ProcessId, ProcessSet, Route, Stack, UpperLayer};
 
-use super::{AttemptRule, QuorumVoting};
+use super::{QuorumVoting, VotingRules};
 use crate::detector::{DiagnosisEvent, Piggyback, VcubeDiagnosis};
 use crate::{Piggybacking, Setup};
 
@@ -15,11 +15,16 @@ type Diagnosis = VcubeDiagnosis<DiagnosisEvent>;
 
 /// The output type of a voting process.
 pub trait VotingOutput: From<Output> + Clone + Eq + Hash + Debug + Send + Sync {
+    /// Whether the layer below transports acknowledgements.
+    const PIGGYBACKS: bool;
+
     /// The output that reports acknowledged crashes. `None` if the process has to send the acknowledgement itself.
     fn acknowledged(crashed: &ProcessSet) -> Option<Self>;
 }
 
 impl VotingOutput for Output {
+    const PIGGYBACKS: bool = false;
+
     fn acknowledged(_: &ProcessSet) -> Option<Self> {
         None
     }
@@ -41,13 +46,15 @@ impl From<Output> for PiggybackOutput {
 }
 
 impl VotingOutput for PiggybackOutput {
+    const PIGGYBACKS: bool = true;
+
     fn acknowledged(crashed: &ProcessSet) -> Option<Self> {
         Some(Self::Acknowledged(crashed.clone()))
     }
 }
 
 /// Over a diagnosis, acknowledgements are piggybacked on its answers.
-impl<R: AttemptRule> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> {
+impl<R: VotingRules> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> {
     type Up = Output;
 
     fn on_lower_output(&mut self, found: DiagnosisEvent, out: &mut Effects<Self>) {
@@ -75,7 +82,7 @@ impl<R: AttemptRule> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> 
     }
 }
 
-impl<R: AttemptRule + 'static> Piggybacking for QuorumVoting<R> {
+impl<R: VotingRules + 'static> Piggybacking for QuorumVoting<R> {
     type WithDiagnosis = Stack<QuorumVoting<R, PiggybackOutput>, Diagnosis>;
 
     fn build_piggybacking(setup: &Setup, id: ProcessId) -> Self::WithDiagnosis {
@@ -87,18 +94,22 @@ impl<R: AttemptRule + 'static> Piggybacking for QuorumVoting<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Attempts, Message, Phase};
+    use super::super::{Message, Phase, SettledQuorums};
     use super::*;
     use alloc::vec::Vec;
     use quorate_core::mutex::Command;
     use quorate_core::quorum::AnySystem;
     use quorate_core::{Belief, LamportClock, Time};
 
-    type PiggybackingVoter = QuorumVoting<Attempts, PiggybackOutput>;
+    type PiggybackingVoter = QuorumVoting<SettledQuorums, PiggybackOutput>;
 
-    /// Process 0 of four processes over the VCube.
     fn voter() -> PiggybackingVoter {
-        let system = AnySystem::by_name("vcube", 4).unwrap();
+        voter_among(4)
+    }
+
+    /// Process 0 of n processes over the VCube.
+    fn voter_among(n: usize) -> PiggybackingVoter {
+        let system = AnySystem::by_name("vcube", n).unwrap();
         QuorumVoting::new(ProcessId::new(0), &system, LamportClock::default(), true)
     }
 
@@ -176,14 +187,14 @@ mod tests {
 
     #[test]
     fn what_a_process_acknowledged_before_it_crashed_counts() {
-        let mut p0 = voter();
+        let mut p0 = voter_among(8);
         acquire(&mut p0);
-        learn(&mut p0, 3);
         learn(&mut p0, 2);
-        // Nothing is settled, so three of four votes are needed, and only two voters are alive.
-        assert_eq!([vote(&mut p0, 0), vote(&mut p0, 1)].concat(), []);
-        // p2 had acknowledged the crash of p3, and so has p1. That settles p3, and two of three votes are enough.
-        assert_eq!(piggybacked(&mut p0, 2, &[3]), []);
-        assert_eq!(piggybacked(&mut p0, 1, &[3]), [PiggybackOutput::ToUser(Output::Entered)]);
+        learn(&mut p0, 7);
+        // Nothing is settled, so the vote of p2 is needed, which has crashed.
+        assert_eq!([0, 1, 4, 5].map(|voter| vote(&mut p0, voter)).concat(), []);
+        // p7 had acknowledged the crash of p2, and so have all others. That settles it, and p3 takes the place of p2.
+        assert_eq!([1, 3, 4, 5, 6, 7].map(|by| piggybacked(&mut p0, by, &[2])).concat(), []);
+        assert_eq!(vote(&mut p0, 3), [PiggybackOutput::ToUser(Output::Entered)]);
     }
 }

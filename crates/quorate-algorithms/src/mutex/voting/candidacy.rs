@@ -12,10 +12,6 @@ pub(in crate::mutex) struct Candidacy {
     pub(in crate::mutex) request: SentRequest,
     pub(in crate::mutex) quorum: ProcessSet,
     pub(in crate::mutex) votes: ProcessSet,
-    /// Voters that prefer another request.
-    pub(in crate::mutex) failed: ProcessSet,
-    /// Voters that want their vote back and have not received it yet.
-    pub(in crate::mutex) inquiries: ProcessSet,
 }
 
 /// A request and the voters to which it was sent.
@@ -101,26 +97,6 @@ impl Candidacy {
     pub(in crate::mutex) fn new(time: u64) -> Self {
         let none = ProcessSet::new;
         let request = SentRequest { time, ..SentRequest::default() };
-        Self { request, quorum: none(), votes: none(), failed: none(), inquiries: none() }
-    }
-
-    /// Drops all answers of this voter.
-    pub(in crate::mutex) fn discount(&mut self, voter: ProcessId) {
-        self.votes.remove(voter);
-        self.failed.remove(voter);
-        self.inquiries.remove(voter);
-    }
-
-    /// The votes to return. A candidate that cannot win for now returns the votes that are asked back. A candidate that
-    /// may still win keeps them.
-    pub(in crate::mutex) fn give_back(&mut self) -> ProcessSet {
-        if self.failed.is_empty() || self.inquiries.is_disjoint(&self.votes) {
-            return ProcessSet::new();
-        }
-        let back = &self.inquiries & &self.votes;
-        self.inquiries.subtract(&back);
-        self.votes.subtract(&back);
-        self.failed.union_with(&back);
-        back
+        Self { request, quorum: none(), votes: none() }
     }
 }

@@ -4,13 +4,15 @@ mod ballot;
 mod basis;
 mod candidacy;
 mod claim_queue;
+mod gathering;
 mod views;
 
 pub(super) use ballot::{Ballot, BallotReply, Claim};
-pub(super) use basis::Basis;
+pub(super) use basis::{Agreement, Basis, ViewRule};
 pub(super) use candidacy::Ticket;
 pub(super) use candidacy::{AttemptClaim, Candidacy, SentRequest};
 use claim_queue::ClaimQueue;
+pub(super) use gathering::{Gathering, RoundMessage};
 pub(super) use views::Views;
 
 /// Reason why a measured synchronisation delay differs from 2.

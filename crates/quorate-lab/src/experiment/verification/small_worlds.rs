@@ -192,6 +192,7 @@ fn of_ours(name: &'static str) -> Vec<SmallWorld> {
     worlds.extend([1, 2, 3].map(|crashes| over("vcube", 4).asking(2).crashing(crashes)));
     worlds.extend([[0, 2], [0, 3]].map(|pair| over("vcube", 4).asked_by(pair).crashing(3)));
     worlds.push(over("majority-live", 4).asking(2).crashing(2));
+    worlds.extend(["grid", "wall"].map(|quorums| over(quorums, 4).asking(2).crashing(3)));
     worlds
 }
 
