@@ -6,7 +6,7 @@ use super::definition::Experiment;
 use super::error::ExperimentError;
 use super::{
     byzantine, clock_sync, consensus_rounds, detectors, election_cost, mutex_cost, mutex_faults,
-    thesis, vcube_diagnosis, verification, without_cancel,
+    settled_versus_majority, thesis, vcube_diagnosis, verification, without_cancel,
 };
 
 /// All experiments that can be run by name.
@@ -15,6 +15,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     mutex_faults::EXPERIMENT,
     election_cost::EXPERIMENT,
     thesis::EXPERIMENT,
+    settled_versus_majority::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
     detectors::EXPERIMENT,

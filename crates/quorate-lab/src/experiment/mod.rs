@@ -22,6 +22,7 @@ mod quorum_run;
 mod replay;
 mod request;
 mod series;
+mod settled_versus_majority;
 mod shard;
 mod statistics;
 mod sweep;

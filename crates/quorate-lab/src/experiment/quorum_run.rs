@@ -44,12 +44,18 @@ pub(super) struct Measured {
     /// Standard deviation of the number of messages that processes sent.
     #[serde(with = "exact::figure")]
     pub(super) plain_sigma: f64,
-    /// Acknowledgements of crashes per entry.
+    /// Messages of the layer `view` per entry, by which processes acknowledge crashes.
     #[serde(with = "exact::figure")]
     pub(super) acknowledgements: f64,
+    /// FAILED messages per entry.
+    #[serde(with = "exact::figure")]
+    pub(super) failed: f64,
     /// CANCEL messages per entry.
     #[serde(with = "exact::figure")]
     pub(super) cancels: f64,
+    /// Delay from the first request to its entry, in message delays; NaN if other processes request too.
+    #[serde(with = "exact::figure")]
+    pub(super) client_delay: f64,
     /// Delay from exit to the next entry while a process waits, in message delays; NaN if no process ever waited.
     #[serde(with = "exact::figure")]
     pub(super) hand_over: f64,
@@ -100,7 +106,9 @@ impl Measured {
             plain_sigma: (squares(report.messages.total as f64 / n) / n).sqrt(),
             acknowledgements: report.layers.get("view").map_or(0, |view| view.total) as f64
                 / entries,
+            failed: report.messages.by_kind.of("FAILED") as f64 / entries,
             cancels: report.messages.by_kind.of("CANCEL") as f64 / entries,
+            client_delay: report.delays.client.mean.unwrap_or(f64::NAN),
             hand_over: report.delays.synchronisation.mean.unwrap_or(f64::NAN),
         }
     }

@@ -79,7 +79,7 @@ impl EntryDelays {
             | MutexEvent::Expelled => {
                 self.waiting.remove(at.process);
                 self.inside.remove(at.process);
-                self.uncontended = None;
+                self.uncontended.take_if(|(process, _)| *process == at.process);
                 self.last_contended_exit = None;
             }
         }

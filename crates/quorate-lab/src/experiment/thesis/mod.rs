@@ -11,6 +11,7 @@ mod printed;
 mod text;
 
 use printed::{Misprint, PRINTED, Printed};
+use quorate_core::quorum::AnyMonotone;
 
 use super::crashes::Failures;
 use super::quorum_run::{Measured, QuorumMutexConfig, count, statistics_over};
@@ -24,7 +25,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     summary: "the monograph's Tables 5.1 to 5.8: as printed, as its algorithm gives, as ours gives",
     seeds: 20,
     sizes: Some(Sizes { least: 8, usual: 512, most: 4096 }),
-    ours: Some(128),
+    ours: Some(512),
     draws: true,
     run,
 };
@@ -67,10 +68,15 @@ struct Row {
     messages: Option<Statistics>,
     /// Messages per entry of the runs with the fewest and with the most.
     range: Option<(f64, f64)>,
+    /// FAILED messages per entry.
+    failed: Option<f64>,
     entries: Option<f64>,
     sigma: Option<f64>,
     plain_sigma: Option<f64>,
+    /// Messages of the layer `view` per entry.
     acknowledgements: Option<f64>,
+    /// The same with majorities and acknowledgements to all, in some of the runs.
+    acknowledgements_to_all: Option<f64>,
     /// Command that repeats the first run that hung or had two processes inside.
     broken: Option<String>,
 }
@@ -85,8 +91,33 @@ fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     })
 }
 
+/// A cell of a table for one algorithm, and its numbers of runs.
+struct Field {
+    printed: &'static Printed,
+    n: usize,
+    variant: Variant,
+    runs: u64,
+    /// Number of runs with majorities, whose acknowledgements are compared.
+    runs_to_all: u64,
+}
+
+impl Field {
+    fn config(&self) -> QuorumMutexConfig {
+        config(self.printed, self.n, self.variant)
+    }
+
+    fn config_to_all(&self) -> QuorumMutexConfig {
+        QuorumMutexConfig { algorithm: "quorum-majority", ..self.config() }
+    }
+}
+
+/// Maximum number of processes for which acknowledgements to all are measured, and the share of the runs: with n crashes
+/// there are n^3 of them.
+const TO_ALL_MOST: usize = 128;
+const TO_ALL_SHARE: u64 = 10;
+
 fn rows(request: &Request<'_>) -> Result<Vec<Row>, SweepError> {
-    let mut fields: Vec<(&'static Printed, usize, Variant, u64)> = Vec::new();
+    let mut fields: Vec<Field> = Vec::new();
     for printed in &PRINTED {
         let runs = if printed.failures == Failures::None { 1 } else { request.seeds };
         for n in doubling(printed::SIZES[0], request.up_to) {
@@ -95,20 +126,35 @@ fn rows(request: &Request<'_>) -> Result<Vec<Row>, SweepError> {
                 Variant::Ours => n <= request.ours_up_to,
             };
             let variants = Variant::ALL.into_iter().filter(goes_so_far);
-            fields.extend(variants.map(|variant| (printed, n, variant, runs)));
+            fields.extend(variants.map(|variant| {
+                let acknowledges = variant == Variant::Ours
+                    && printed.failures != Failures::None
+                    && AnyMonotone::NAMES.contains(&printed.generator);
+                let to_all = acknowledges && n <= TO_ALL_MOST;
+                let runs_to_all = if to_all { runs.div_ceil(TO_ALL_SHARE) } else { 0 };
+                Field { printed, n, variant, runs, runs_to_all }
+            }));
         }
     }
     let cells: Vec<(QuorumMutexConfig, u64)> = fields
         .iter()
-        .flat_map(|&(printed, n, variant, runs)| {
-            let config = config(printed, n, variant);
-            (0..runs).map(move |seed| (config, seed))
+        .flat_map(|field| {
+            let (config, to_all) = (field.config(), field.config_to_all());
+            let runs = (0..field.runs).map(move |seed| (config, seed));
+            runs.chain((0..field.runs_to_all).map(move |seed| (to_all, seed)))
         })
         .collect();
     let mut measured = sweep(request, &cells, |(config, seed)| config.measure(*seed))?.into_iter();
-    let row = |(printed, n, variant, runs): (&'static Printed, usize, Variant, u64)| {
-        let measured: Vec<Measured> = measured.by_ref().take(runs as usize).collect();
-        Row::new(printed, n, variant, &measured)
+    let row = |field: Field| {
+        let mut next =
+            |runs: u64| -> Vec<Measured> { measured.by_ref().take(runs as usize).collect() };
+        let runs = next(field.runs);
+        let to_all = next(field.runs_to_all);
+        let to_all = statistics_over(&to_all, |run| run.acknowledgements);
+        Row {
+            acknowledgements_to_all: to_all.map(|to_all| to_all.mean),
+            ..Row::new(field.printed, field.n, field.variant, &runs)
+        }
     };
     Ok(fields.into_iter().map(row).collect())
 }
@@ -143,10 +189,12 @@ impl Row {
             two_inside: count(runs, |run| run.two_inside),
             messages: statistics_over(runs, |run| run.messages),
             range,
+            failed: mean(|run| run.failed),
             entries: mean(|run| run.entries as f64),
             sigma: mean(|run| run.sigma),
             plain_sigma: mean(|run| run.plain_sigma),
             acknowledgements: mean(|run| run.acknowledgements),
+            acknowledgements_to_all: None,
             broken: broken.map(|seed| command(&config(printed, n, variant).scenario(seed as u64))),
         }
     }
@@ -208,7 +256,9 @@ impl Row {
             ("two_inside_runs", self.two_inside.into()),
             ("entries", self.entries.into()),
             ("plain_sigma", self.plain_sigma.into()),
+            ("failed_messages", self.failed.into()),
             ("acknowledgements", self.acknowledgements.into()),
+            ("acknowledgements_to_all", self.acknowledgements_to_all.into()),
             ("replay", self.broken.clone().into()),
         ]
     }
@@ -278,6 +328,22 @@ mod tests {
             if generator == "tree" && n >= 64 {
                 let off = row.sigma.unwrap() - sigma;
                 assert!(off.abs() < 0.05, "{generator} {n}: {off}");
+            }
+        }
+    }
+
+    /// Where no process crashes, correctness has no price: the messages are the same, without FAILED.
+    #[test]
+    fn without_failures_ours_takes_what_is_published_without_failed() {
+        for requesters in [Requesters::One, Requesters::All] {
+            for published in without_failures(requesters) {
+                let (printed, n) = (published.printed, published.n);
+                let ours = config(printed, n, Variant::Ours).measure(0).unwrap();
+                let off = ours.messages - (published.mean().unwrap() - published.failed.unwrap());
+                assert!(off.abs() < 1e-9, "{} {n}: {off}", printed.generator);
+                if requesters == Requesters::One {
+                    assert_eq!(Some(ours.messages), published.mean(), "{} {n}", printed.generator);
+                }
             }
         }
     }
