@@ -3,11 +3,12 @@
 //! A mutant is a text replacement in a copy of the code. The rules of leased-quorum are removed from a package under the
 //! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
 //! copy of the workspace, and a test of whole nodes has to fail. With `--properties` the definitions of properties are
-//! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. A mutant that survives is
-//! an untested rule.
+//! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. With `--quorum` the
+//! rules of the quorum mutex over views are removed, and a small world has to fail. A mutant that survives is an untested rule.
 
 mod node_rules;
 mod property_rules;
+mod quorum_rules;
 mod rules;
 mod with_timeout;
 
@@ -34,6 +35,8 @@ struct MutationTarget {
     source: &'static str,
     /// Source directory in the copy.
     copied: &'static str,
+    /// Name of the copy's directory.
+    folder: &'static str,
     /// Test suites, fastest first: a name, and the arguments of `cargo test`.
     suites: &'static [(&'static str, &'static [&'static str])],
     /// Default number of storms per configuration; `--storms` overrides it.
@@ -48,6 +51,7 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
     rules: rules::RULES,
     source: "crates/quorate-algorithms/src/mutex/leased_quorum",
     copied: "src/mutex/leased_quorum",
+    folder: "mutants",
     suites: &[
         ("rules", &["--test", "leased_quorum_rules"]),
         ("storm", &["--release", "--test", "leased_quorum_storm"]),
@@ -64,6 +68,7 @@ const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
+    folder: "mutants-nodes",
     suites: &[
         ("nodes", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "core::cluster"]),
         ("storm", &["--config", OPTIMISED, "-p", "quorate-service", "--lib", "storm"]),
@@ -77,12 +82,27 @@ const PROPERTIES: MutationTarget = MutationTarget {
     rules: property_rules::RULES,
     source: "crates/quorate-core/src/definition",
     copied: "crates/quorate-core/src/definition",
+    folder: "mutants-properties",
     suites: &[
         ("simulator", &["-p", "quorate-sim", "--lib", "monitor::definitions"]),
         ("explorer", &["-p", "quorate-check", "--lib", "users"]),
     ],
     storms: "0",
     every_suite: true,
+};
+
+/// The quorum mutex over views, its agreement on crashes, and a quorum system.
+const QUORUM: MutationTarget = MutationTarget {
+    rules: quorum_rules::RULES,
+    source: "crates",
+    copied: "crates",
+    folder: "mutants-quorum",
+    suites: &[
+        ("rules", &["-p", "quorate-algorithms", "--lib", "mutex::"]),
+        ("worlds", &["-p", "quorate-lab", "--test", "settled_quorums"]),
+    ],
+    storms: "0",
+    every_suite: false,
 };
 
 /// Default timeout of one test suite, in seconds; `--timeout` overrides it. A rule may be what ends a loop, or what lets
@@ -129,12 +149,14 @@ fn parse<'a>(
     let target = match words {
         _ if words.contains(&"--nodes") => &RELAYS,
         _ if words.contains(&"--properties") => &PROPERTIES,
+        _ if words.contains(&"--quorum") => &QUORUM,
         _ => &LEASED_QUORUM,
     };
     let mut limits =
         TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let mut words = words.iter().filter(|word| !["--nodes", "--properties"].contains(*word));
+    let targets = ["--nodes", "--properties", "--quorum"];
+    let mut words = words.iter().filter(|word| !targets.contains(*word));
     while let Some(word) = words.next() {
         let mut number = || {
             let value = words.next().copied().filter(|value| value.parse::<u64>().is_ok());
@@ -197,11 +219,7 @@ impl Package {
         let target_dir =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let is_module = target.source == LEASED_QUORUM.source;
-        let folder = target_dir.join(match is_module {
-            true => "mutants",
-            false if target.every_suite => "mutants-properties",
-            false => "mutants-nodes",
-        });
+        let folder = target_dir.join(target.folder);
         for old in ["src", "tests", "crates", "xtask"] {
             if folder.join(old).exists() {
                 fs::remove_dir_all(folder.join(old))?;

@@ -105,7 +105,7 @@ const STEPS: [Step; 12] = [
         description: "the largest small worlds hold in full; minutes and some gigabytes of memory",
         action: StepAction::Cargo(Cargo {
             environment: &[("INSTA_UPDATE", "no")],
-            arguments: "test --release -p quorate-lab --test leased_quorum --locked -- --ignored",
+            arguments: "test --release -p quorate-lab --test leased_quorum --test settled_quorums --locked -- --ignored",
         }),
         hint: None,
     },
