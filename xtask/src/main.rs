@@ -17,6 +17,7 @@ mod no_std;
 mod own_mutex;
 mod performance;
 mod programs;
+mod prove;
 mod test_programs;
 mod tidy;
 mod timings;
@@ -44,6 +45,7 @@ Usage: cargo xtask COMMAND
                       --timeout SECONDS)
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   timings [--tests]   build from nothing and print where the time goes: the program, or all tests
+  prove [OPTIONS]     prove the quorum mutex and its quorum systems with z3 (--seed N, --timeout SECONDS); needs python3
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
             Ok(code) => code,
             Err(error) => exit_with_error(&error.to_string()),
         },
+        ["prove", options @ ..] => exit_code(prove::run(&root(), options)),
         ["performance", words @ ..] => match performance::run(&root(), words) {
             Ok(code) => ExitCode::from(code),
             Err(error) => exit_with_error(&error.to_string()),
