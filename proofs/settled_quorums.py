@@ -9,7 +9,7 @@ whenever it waits, and messages arrive in any order or not at all. The model is 
 property of all states of the model is one of the code.
 
 Not modelled:
-- the order in which a voter serves requests, and the messages FAILED and INQUIRE, which only influence it;
+- the order in which a voter serves requests, and the message INQUIRE, by which a voter asks for its vote back;
 - liveness: the proof says nothing about whether a process ever enters;
 - recovery, which the algorithm does not allow over views;
 - the tree along which acknowledgements are gathered. The model has the message SETTLED, and it is sent only when all processes
@@ -17,7 +17,8 @@ Not modelled:
 - fixed coteries, over which no crash has to be settled.
 
 The only assumptions about the quorum system are (a) and (b) of docs/settled-quorums.md. (a) includes that a process outside F has
-a quorum in the view F. monotone.py in this folder proves both for the quorum systems of the code.
+a quorum in the view F. monotone.py in this folder proves both for the quorum systems of the code. Listed quorums, in which some
+may be missing, are accepted by the code if they satisfy the meeting lemma (`GivenMonotone`), which is all that the proof uses.
 """
 
 import argparse
@@ -238,7 +239,7 @@ class SettledQuorums(TransitionSystem):
 
     @action
     def give_back(self, s, process: Process, of: Process, ticket: Ticket):
-        """`yield_if_hopeless`: YIELD of a counted vote. The model allows it at any time."""
+        """`on_inquire`: YIELD of a counted vote. The model allows it at any time, without INQUIRE."""
         return Step([Not(s.dead(process)), s.waiting(process), s.counted(process, of, ticket)], s.update(
             counted=self.counted_after_yield(s, process, of), yielded=added(s.yielded, ticket)))
 
