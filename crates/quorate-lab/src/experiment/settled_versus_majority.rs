@@ -16,7 +16,7 @@ use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Valu
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "settled-versus-majority",
-    summary: "messages and delays of the quorum mutex with settled quorums and with majorities, while processes crash",
+    summary: "messages and delays of the quorum mutex with settled quorums and with majorities",
     seeds: 20,
     sizes: Some(Sizes { least: 8, usual: 64, most: 512 }),
     ours: None,

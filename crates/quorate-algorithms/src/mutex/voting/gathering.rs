@@ -222,7 +222,7 @@ mod tests {
             });
             let settled = self.processes[id.index()].settled();
             assert_eq!(more, *settled != before);
-            // What is settled has been acknowledged by all others.
+            // Settled crashes have been acknowledged by all others.
             for other in ProcessId::all(n).filter(|other| !settled.contains(*other)) {
                 assert!(settled.is_subset(&self.processes[other.index()].acknowledged));
             }
