@@ -85,6 +85,24 @@ fn a_small_quorum_and_a_majority_are_not_mixed() {
     assert_eq!((report.verdict, report.entries), (Verdict::Holds, 2));
 }
 
+/// Without crashes p1 takes {1, 3}. After the crash of p4, which is in neither, it would take {1, 2}, and p2 only {2}. p1 has
+/// acknowledged the crash but does not know that it is settled, and p2 knows it: both would be inside.
+#[test]
+fn quorums_that_are_not_monotone_are_refused() {
+    let toml = "algorithm = \"quorum\"\nprocesses = 5\nrequest = [\"1@10ms\", \"2@12ms\"]\nsection = \"20ms\"\n\
+         link-delay = [\"0-1=list:1ms,30ms\"]\n\
+         quorum-of = [\"1=1,3\", \"1/4=1,2\", \"2=2,3\", \"2/4=2\"]\n[faults]\ncrash = [\"4@0\"]\n";
+    let scenario = parse(toml, "run.toml").expect("it is a scenario");
+    let outcome = run(&scenario, Conditions::default(), None);
+    let verdict = outcome.map(|outcome| outcome.report.verdict);
+    let refused = verdict.expect_err("two processes would be inside").to_string();
+    assert!(refused.contains("not monotone"), "{refused}");
+    let rebuilt = "algorithm = \"quorum\"\nprocesses = 9\nquorums = \"grid-rebuilt\"\n";
+    let scenario = parse(rebuilt, "run.toml").expect("it is a scenario");
+    let refused = run(&scenario, Conditions::default(), None).map(|_| ()).expect_err("refused");
+    assert!(refused.to_string().contains("not monotone"), "{refused}");
+}
+
 /// A voter that left the quorum returns to it, and its old REPLY arrives.
 #[test]
 fn a_late_reply_to_a_cancelled_request_is_ignored() {

@@ -23,9 +23,9 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "the-system-is-monotone",
-        file: "quorate-core/src/quorum/grid.rs",
-        from: "        next_live(start, self.n, failed)\n",
-        to: "        next_live((start + failed.len()) % self.n, self.n, failed)\n",
+        file: "quorate-core/src/quorum/given.rs",
+        from: "        for ((failed, process), quorum) in &given.quorums {\n",
+        to: "        for ((failed, process), quorum) in given.quorums.iter().take(0) {\n",
     },
     Rule {
         name: "attempts-are-fresh",

@@ -316,7 +316,8 @@ fn lines(
             (1, "majority", points(|row| &row.majority)),
         ] {
             let fixed = AnySystem::by_name(generator, 8).is_some_and(|it| it.fixed().is_some());
-            if !points.is_empty() && !(fixed && variant == 1) {
+            let again = fixed && variant == 1;
+            if !points.is_empty() && !again {
                 let label =
                     if fixed { generator.to_owned() } else { format!("{generator}, {label}") };
                 lines.push(Line { label, group, variant, points });
