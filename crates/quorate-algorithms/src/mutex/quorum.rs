@@ -15,12 +15,13 @@
 //!   into a free section, two from the holder to its successor.
 //! - **Departs from the paper**: (1) A candidate returns a vote whenever it is asked for it, unless it is inside, as in
 //!   Agrawal and El Abbadi's algorithm. As printed, it returns it only after a FAILED, which not every waiting request
-//!   receives, and the algorithm deadlocks. Sanders' correction is to send it to all of them; this way none is sent. (2) Over view-dependent systems processes acknowledge
-//!   crashes, only while outside the section. A crash is settled when all processes that have not crashed have
-//!   acknowledged it. A process asks the quorum of the settled crashes, not of those that it believes in, and needs all of
-//!   its votes. As printed, the algorithm lets two processes in. (3) A request carries an attempt, fresh after each
-//!   CANCEL to that voter, and every answer echoes it. (4) A process that recovers asks all others for a welcome before it
-//!   votes. (5) On request it never sends CANCEL and keeps the votes until it leaves.
+//!   receives, and the algorithm deadlocks. Sanders' correction is to send FAILED to all of them; this way none is sent.
+//!   (2) Over view-dependent systems processes acknowledge crashes, only while outside the section. A crash is settled
+//!   when all processes that have not crashed have acknowledged it. A process asks the quorum of the settled crashes, not
+//!   of those that it believes in, and needs all of its votes. As printed, the algorithm lets two processes in. (3) A
+//!   request carries an attempt, fresh after each CANCEL to that voter, and every answer echoes it. (4) A process that
+//!   recovers asks all others for a welcome before it votes. (5) On request it never sends CANCEL and keeps the votes
+//!   until it leaves.
 
 mod piggyback;
 
