@@ -85,6 +85,17 @@ fn a_small_quorum_and_a_majority_are_not_mixed() {
     assert_eq!((report.verdict, report.entries), (Verdict::Holds, 2));
 }
 
+/// p1 asks {1, 2, 3, 4} and has the votes of 1, 2 and 4. p4 crashes, and all acknowledge it. The vote of p3 arrives at p1 before
+/// p1 knows that the crash is settled. p5 knows it, and is inside with {5, 6, 7}.
+#[test]
+fn a_vote_of_a_crashed_process_does_not_count() {
+    let report = report(
+        "algorithm = \"quorum\"\nprocesses = 8\nrequest = [\"1@0\", \"5@11ms\"]\nsection = \"20ms\"\nquorums = \"wall\"\n\
+         link-delay = [\"0-1=list:1ms,30ms\", \"3-1=constant:15ms\"]\n[faults]\ncrash = [\"4@3ms\"]\n",
+    );
+    assert_eq!((report.verdict, report.entries), (Verdict::Holds, 2));
+}
+
 /// Without crashes p1 takes {1, 3}. After the crash of p4, which is in neither, it would take {1, 2}, and p2 only {2}. p1 has
 /// acknowledged the crash but does not know that it is settled, and p2 knows it: both would be inside.
 #[test]

@@ -301,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn a_round_that_lacks_an_acknowledged_crash_costs_nothing() {
+        let (root, mut process) = (ProcessId::new(0), Gathering::new(8, ProcessId::new(4)));
+        let mut sent = 0;
+        let mut send = |to: ProcessSet, _| sent += to.len();
+        process.on_message(root, RoundMessage::Gather(set(&[3])), &mut send);
+        process.acknowledge(&set(&[3, 7]), &mut send);
+        process.on_message(root, RoundMessage::Gather(set(&[1, 3])), &mut send);
+        assert_eq!(sent, 2, "GATHER to 5 and 6 in the first round");
+    }
+
+    #[test]
     fn impossible_sets_are_ignored() {
         let mut process = Gathering::new(4, ProcessId::new(1));
         let mut nothing = |_, _| panic!("it answers");
