@@ -9,7 +9,7 @@
 //! more wake-ups per request.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
@@ -32,6 +32,9 @@ const MESSAGE_MOST: usize = 1 << 20;
 
 /// Maximum number of peer events that are handled before their effects are flushed.
 const BATCH: usize = 512;
+
+/// Time after which a batch of peer events ends, so that connections of clients take turns with it.
+const BATCH_TIME: Duration = Duration::from_millis(2);
 
 /// An input of the event loop that does not come from a peer.
 pub(crate) enum Input {
@@ -142,10 +145,15 @@ impl Inbox {
             };
             let _ = self.with(|state| {
                 state.wake();
-                let rest = std::iter::from_fn(|| events.try_next()).take(BATCH);
+                let begun = Instant::now();
+                let in_time = || begun.elapsed() < BATCH_TIME;
+                let next = || in_time().then(|| events.try_next()).flatten();
+                let rest = std::iter::from_fn(next).take(BATCH);
                 first.into_iter().chain(rest).for_each(|event| state.on_event(event));
                 state.apply_actions();
             });
+            // Without this, peers that send without a pause would keep the clients of this node waiting.
+            tokio::task::yield_now().await;
         }
     }
 }

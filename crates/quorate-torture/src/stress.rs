@@ -74,7 +74,8 @@ fn phases(
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
     let (kinds, holders) = (ClientKinds::default(), false);
-    let (nodes, workers, ttl_most_ms, answer_ms) = (3, 0, 8_000, 250);
+    // The default terms of a node.
+    let (nodes, workers, ttl_most_ms, answer_ms) = (3, 0, 60_000, 250);
     let config = FleetConfig { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &config)?;
     let begun = quorate_client::Moment::now().0;
