@@ -20,7 +20,7 @@
 //!   when all processes that have not crashed have acknowledged it. A process asks the quorum of the settled crashes, not
 //!   of those that it believes in, and needs all of its votes. As printed, the algorithm lets two processes in. (3) A
 //!   request carries an attempt, fresh after each CANCEL to that voter, and every answer echoes it. (4) A process that
-//!   recovers asks all others for a welcome before it votes. (5) On request it never sends CANCEL and keeps the votes
+//!   recovers asks all others for a welcome before it votes, and votes that no request needs are returned. (5) On request it never sends CANCEL and keeps the votes
 //!   until it leaves.
 
 mod piggyback;
@@ -256,10 +256,26 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
 
     fn on_reply(&mut self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
         let Some(candidacy) = self.candidacy(from, ticket) else {
+            self.return_stray(from, ticket, out);
             return out.ignored("a vote for no request, or for one taken back");
         };
         candidacy.votes.insert(from);
         self.enter_if_complete(out);
+    }
+
+    /// Returns a vote that no request of this process needs. A request may reach its voter after the voter has crashed and
+    /// recovered: the candidate has withdrawn it by then, and would never release it. Where crashed processes
+    /// do not recover, this cannot happen, and the voter has received a CANCEL or RELEASE.
+    fn return_stray(&self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
+        let is_kept = match &self.phase {
+            Phase::Inside(request) => {
+                request.voters.contains(from) && request.ticket(from) == ticket
+            }
+            _ => false,
+        };
+        if matches!(self.basis, Basis::Fixed(_)) && !is_kept {
+            out.send(from, Message::Release(ticket));
+        }
     }
 
     /// Returns the vote. A candidate that returned it only if it could not win would have to be told that: by FAILED, for
@@ -401,6 +417,9 @@ impl<R: VotingRules, O: VotingOutput> Process for QuorumVoting<R, O> {
             return out.ignored("this process has come back where nobody may");
         }
         if self.crashed.contains(from) && message != Message::Rejoin {
+            if let Message::Reply(ticket) = message {
+                self.return_stray(from, ticket, out);
+            }
             return out.ignored("a message of a crashed process");
         }
         match message {
