@@ -9,8 +9,8 @@
 //! - **Costs**: n messages per period. A crash costs n - 1 messages of news, two probes and an answer.
 //! - **Departs from the paper**: news goes to all processes at the same time instead of round the ring, with as many
 //!   messages and one delay. Silence is taken for a crash only after a probe has gone unanswered: a process that has
-//!   restarted without memory expects heartbeats from a process that believes it to be down. The paper's timeouts
-//!   adapt; these are fixed.
+//!   restarted without memory expects heartbeats from a process that believes it to be down. A process that recovers
+//!   forgets what it knew of others. The paper's timeouts adapt; these are fixed.
 //!
 //! ```text
 //!    listening --(silence for a timeout)--> probing --(silence for two bounds)--> it has crashed: the next is probed
@@ -213,8 +213,11 @@ impl Process for HeartbeatRing {
     }
 
     /// The other processes believe this process to be down. The probe informs its predecessor that it is up again.
+    /// Its beliefs from before the crash may be out of date, and would make others suspect a process that has recovered
+    /// meanwhile.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        self.counters.crashed().iter().for_each(|process| out.output(Belief::Crashed(process)));
+        self.counters.crashed().iter().for_each(|process| out.output(Belief::Alive(process)));
+        self.counters = StatusCounters::default();
         self.beat(out);
         self.watched = None;
         self.watch(out);

@@ -10,7 +10,8 @@
 //!   becomes known, both the recovered process and its substitutes test.
 //! - **Departs from the paper**: an answer carries only the counters that have ever changed, not a counter for every
 //!   process. A process that learns of its own crash raises its counter in contradiction, and its next answers end the
-//!   false suspicion. Answers may carry a piggybacked set of processes for a layer above.
+//!   false suspicion. A process that recovers forgets what it knew of others. Answers may carry a piggybacked set of
+//!   processes for a layer above.
 //!
 //! Assignment of tests: process i tests j of its cluster s exactly if i is the first member of c(j, s) that i believes
 //! alive. So j has one tester in each of its clusters, and live processes take over the tests of crashed ones.
@@ -252,6 +253,13 @@ impl<O: DiagnosisOutput> Process for VcubeDiagnosis<O> {
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        // Beliefs from before the crash may be out of date, and would make others suspect a process that has recovered
+        // meanwhile.
+        for process in self.counters.crashed() {
+            out.output(Belief::Alive(process).into());
+        }
+        self.counters = StatusCounters::default();
+        self.tests = None;
         self.unanswered.clear();
         self.join_next_round(out);
     }
