@@ -364,13 +364,31 @@ impl Scenario {
         }
     }
 
-    /// Maximum time that a process may wait. If the run never becomes quiescent, the default is a thousand mean delays
-    /// plus ten times the time that all processes need to enter one after the other.
+    /// Maximum time that a process may wait. If the run never becomes quiescent, the default is a thousand mean delays of
+    /// the slowest link, plus ten times the time that all processes need to enter one after the other, plus the time until
+    /// the last crash or recovery, and ten times the mean time to detect it for each crash.
     pub fn patience(&self, never_quiescent: bool) -> Option<Span> {
-        let turn = (self.delay_unit() + self.section.0).0;
+        if let Some(patience) = self.patience {
+            return Some(patience.0);
+        }
+        let slowest =
+            self.link_delay.iter().map(|own| own.delay.mean()).fold(self.delay_unit(), Span::max);
+        // Messages from all processes may arrive at the same time and queue for handling.
+        let queueing = self.handling.0.0.saturating_mul(self.processes as u64);
+        let delay = slowest.0.max(1).saturating_add(queueing);
+        let turn = delay.saturating_add(self.section.0.0);
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
-        let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
-        self.patience.map(|patience| patience.0).or_else(|| never_quiescent.then_some(Span(usual)))
+        let faults = &self.faults;
+        let moments = faults.crash.iter().map(|crash| crash.at);
+        let moments = moments.chain(faults.crash_mid.iter().map(|crash| crash.at));
+        let moments = moments.chain(faults.recover.iter().map(|recover| recover.at));
+        let last_fault = moments.map(|at| at.latest().0).max().unwrap_or(0);
+        let crashes = (faults.crash.len() + faults.crash_mid.len()) as u64;
+        let detection = self.detection.as_ref().map_or(0, |detection| detection.mean().0);
+        let detections = detection.saturating_mul(10).saturating_mul(crashes);
+        let usual = delay.saturating_mul(1_000).saturating_add(turns);
+        let usual = usual.saturating_add(last_fault).saturating_add(detections);
+        never_quiescent.then_some(Span(usual))
     }
 
     /// Time that is long enough for a detector below to notice a crash, and for the algorithm to recover from it.
