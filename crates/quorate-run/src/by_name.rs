@@ -1,7 +1,7 @@
 //! Operations on the algorithm that a scenario names.
 
 use quorate_algorithms::{Setup, Shape};
-use quorate_core::{Cost, Span};
+use quorate_core::{Cost, Profile, Span};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Driver, Outcome, Scenario};
 
@@ -39,6 +39,12 @@ pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
         return Err(CannotRun::UnknownKind { algorithm, kind });
     }
     setup(scenario, facts).map(|_| ())
+}
+
+/// Profile of the scenario's algorithm with the quorums of the scenario.
+pub fn profile(scenario: &Scenario) -> Result<Profile, CannotRun> {
+    let facts = entry(scenario)?.facts();
+    setup(scenario, facts).map(|setup| (facts.profile_of)(&setup))
 }
 
 /// Promised cost of the scenario's algorithm, and the setup that the algorithm receives.

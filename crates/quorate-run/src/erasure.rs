@@ -4,7 +4,7 @@ use quorate_algorithms::detector::AnyDetector;
 use quorate_algorithms::{Algorithm, Sendable, Setup};
 use quorate_core::{
     BelowErased, BelowErasedMessage, Data, Erased, ErasedMessage, Kind, Layered, Message, Process,
-    ProcessId, Profile, Reason, Span, Stack,
+    ProcessId, Reason, Span, Stack,
 };
 use quorate_sim::{Driver, MemoryFootprint, ProcessFactory, Wire};
 
@@ -13,7 +13,6 @@ use crate::facts::Facts;
 /// An algorithm with these commands, outputs and errors, as a table of facts and functions.
 pub(crate) struct ErasedAlgorithm<C: Data, O: Data, E: Reason> {
     pub(crate) facts: Facts,
-    pub(crate) profile: fn(&Setup) -> Profile,
     pub(crate) bytes_per_other: u64,
     /// Duration of a round, for failure detectors.
     pub(crate) round: Option<fn(&Setup) -> Span>,
@@ -54,7 +53,6 @@ impl<C: Data, O: Data, E: Reason> ErasedAlgorithm<C, O, E> {
     {
         Self {
             facts: Facts::of::<A>(),
-            profile: A::profile,
             bytes_per_other: A::BYTES_PER_OTHER,
             round: None,
             alone: ErasedProcess::of::<A>(|setup, id| Erased::new(A::build(setup, id))),

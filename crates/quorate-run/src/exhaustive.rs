@@ -281,7 +281,7 @@ fn explore_algorithm<C: Data, O: Data, E: Reason>(
     let build = algorithm.alone.build;
     let world = World::new(setup.n, |id| build(&setup, id), users);
     let algorithm = ExploredAlgorithm {
-        profile: (algorithm.profile)(&setup),
+        profile: (algorithm.facts.profile_of)(&setup),
         tolerates: setup.tolerates,
         bound: setup.delay_bounds.bound,
         vacuous,

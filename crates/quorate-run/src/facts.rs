@@ -11,6 +11,8 @@ use quorate_core::{Cost, Kind, Message, ProcessId, Profile};
 #[expect(missing_docs, reason = "each field is described at the item of `Algorithm` with its name")]
 pub struct Facts {
     pub profile: Profile,
+    /// The profile with a setup: over other quorums, an algorithm may assume something else.
+    pub profile_of: fn(&Setup) -> Profile,
     pub kinds: &'static [Kind],
     pub quorums: &'static [&'static str],
     pub token: Option<&'static str>,
@@ -37,6 +39,7 @@ impl Facts {
     pub const fn of<A: Algorithm>() -> Self {
         Self {
             profile: A::PROFILE,
+            profile_of: A::profile,
             kinds: A::Message::KINDS,
             quorums: A::QUORUMS,
             token: A::TOKEN,

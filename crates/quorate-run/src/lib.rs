@@ -25,7 +25,7 @@ mod facts;
 mod setup;
 mod simulate;
 
-pub use by_name::{check, detector_round, promised_cost, run, run_driven, shape};
+pub use by_name::{check, detector_round, profile, promised_cost, run, run_driven, shape};
 pub use catalogue::{Catalogue, CatalogueError, Entry, catalogue};
 pub use error::{CannotRun, nearest};
 pub use facts::Facts;

@@ -191,7 +191,7 @@ fn start<F: Family>(
     let run = Run {
         scenario: &with_defaults(scenario, facts),
         info: AlgorithmInfo {
-            profile: (algorithm.profile)(&setup),
+            profile: (facts.profile_of)(&setup),
             cost: (facts.cost)(&setup),
             kinds,
         },

@@ -13,6 +13,7 @@ use super::break_assumptions::break_some_assumptions;
 use super::dice::{Dice, UNIT, assumes};
 use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
+use super::recoveries::add_recoveries;
 use super::tolerated_faults::add_tolerated_faults;
 
 /// Parameters of the scenarios that a campaign generates. With equal parameters, equal seeds give equal scenarios.
@@ -99,6 +100,7 @@ impl ScenarioGenerator {
         if self.profile.layer == Layer::Agreement {
             agreement::draw(&self.profile, &self.crashes, &mut scenario, draw);
             self.draw_suspicions(&mut scenario, draw);
+            add_recoveries(&self.profile, &mut scenario, draw);
             return scenario;
         }
         let election = self.profile.layer == Layer::Election;
@@ -112,6 +114,7 @@ impl ScenarioGenerator {
         }
         self.draw_crashes(&mut scenario, draw);
         self.draw_suspicions(&mut scenario, draw);
+        add_recoveries(&self.profile, &mut scenario, draw);
         match self.profile.layer {
             Layer::Election => draw_detector(&mut scenario, draw),
             Layer::Clock => self.draw_clocks(&mut scenario, draw),
@@ -285,7 +288,7 @@ mod tests {
                 assert!((2..=16).contains(&scenario.processes));
                 let faults = &scenario.faults;
                 let crashes = faults.crash.len() + faults.crash_mid.len();
-                assert!(crashes < scenario.processes, "{scenario:?}");
+                assert!(crashes < scenario.processes + faults.recover.len(), "{scenario:?}");
             }
             assert!(
                 drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)

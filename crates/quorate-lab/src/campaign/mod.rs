@@ -10,6 +10,7 @@ mod dice;
 mod elections;
 mod generator;
 mod heal;
+mod recoveries;
 mod report;
 mod request;
 mod shard;

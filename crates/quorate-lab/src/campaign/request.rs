@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use quorate_run::catalogue;
+use quorate_sim::Scenario;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -101,6 +102,10 @@ impl CampaignRequest {
             ));
         }
         check(&generator)?;
+        // Over other quorums, the algorithm may assume something else.
+        let quorums = self.quorums.clone();
+        let largest = Scenario { quorums, ..Scenario::new(profile.name, most) };
+        generator.profile = quorate_run::profile(&largest).unwrap_or(profile);
         Ok(generator)
     }
 
