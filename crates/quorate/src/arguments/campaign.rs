@@ -18,19 +18,19 @@ Examples:
   quorate campaign ricart-agrawala --seeds 200
   quorate campaign central -n 2..8 --crashes 1..3 --seeds 100
   quorate campaign maekawa-original --first                 Stop at the first violation
-  quorate campaign maekawa-original --seeds 100 --keep found
+  quorate campaign maekawa-original --seeds 100 --save found
   quorate campaign lamport --beyond --seeds 200             Break the assumptions of the algorithm
   quorate campaign quorum --minutes 0.1 --resume quorum.part
   quorate campaign quorum --seeds 400 --shard 1/4 > 1.part  Run one part, for `quorate merge`
 
 Each seed generates a scenario inside the assumptions of the algorithm: the number of processes, \
 delays, the order of links, requests and, if the algorithm tolerates them, crashes and the times at \
-which they are detected. The same flags and seed generate the same scenario, regardless of the \
+which they are detected, and recoveries. The same flags and seed generate the same scenario, regardless of the \
 number of threads.
 
-Violations are grouped by cause. The first scenario of each cause is reduced to a minimal one. The \
-one of the first cause is written to a file for `quorate replay`; --keep writes those of all \
-causes.")]
+Violations are grouped by cause. The first scenario of each cause is reduced to a minimal one. \
+--save writes it to a file for `quorate replay`; without it no file is written, and the command \
+that finds the cause again is printed.")]
 pub(crate) struct CampaignFlags {
     /// Algorithm to run; `quorate list` lists them all
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
@@ -68,7 +68,7 @@ pub(crate) struct CampaignFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
     /// Run only part I of K, and print it for `quorate merge`
-    #[arg(long, value_name = "I/K", conflicts_with_all = ["minutes", "keep", "no_shrink"])]
+    #[arg(long, value_name = "I/K", conflicts_with_all = ["minutes", "save", "no_shrink"])]
     pub(crate) shard: Option<Shard>,
     /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "T")]
@@ -77,9 +77,9 @@ pub(crate) struct CampaignFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
     /// Write a scenario of each cause to this directory, at most 10
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// Do not shrink violations, and write none unless --keep is given
+    #[arg(long, value_name = "DIR", alias = "keep")]
+    pub(crate) save: Option<PathBuf>,
+    /// Do not shrink violations
     #[arg(long)]
     pub(crate) no_shrink: bool,
     /// Print JSON

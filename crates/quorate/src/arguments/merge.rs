@@ -25,9 +25,9 @@ pub(crate) struct MergeFlags {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,
     /// Write a scenario of each cause to this directory, at most 10
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// Do not shrink violations, and write none unless --keep is given
+    #[arg(long, value_name = "DIR", alias = "keep")]
+    pub(crate) save: Option<PathBuf>,
+    /// Do not shrink violations
     #[arg(long)]
     pub(crate) no_shrink: bool,
     /// Print JSON

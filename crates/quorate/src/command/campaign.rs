@@ -16,7 +16,7 @@ use quorate_lab::campaign::{
 use quorate_lab::shard::Shard;
 use quorate_lab::shard_file::{ShardFile, ShardResult};
 
-use super::findings::{KeepOptions, conclude};
+use super::findings::{SaveOptions, conclude};
 use crate::CommandResult;
 use crate::arguments::{CampaignFlags, flag_of};
 use crate::command_error::CommandError;
@@ -60,8 +60,8 @@ pub(crate) fn run(flags: &CampaignFlags) -> CommandResult {
     if flags.shard.is_some() {
         print_shard(shard, part)?;
     } else {
-        let keep_options = KeepOptions { folder: flags.keep.as_deref(), shrink: !flags.no_shrink };
-        conclude(&generator, part, &keep_options, memory, flags.json)?;
+        let save_options = SaveOptions { folder: flags.save.as_deref(), shrink: !flags.no_shrink };
+        conclude(&generator, part, &save_options, memory, flags.json)?;
     }
     let rate = (runs - before) as f64 / took.as_secs_f64().max(1e-9);
     writeln!(anstream::stderr().lock(), "{} runs in {took:.1?}, {rate:.0} runs/s", runs - before)?;

@@ -14,8 +14,8 @@ use crate::files::AtomicFile;
 use crate::print;
 
 /// Options for saving violations.
-pub(crate) struct KeepOptions<'a> {
-    /// Directory for one file per cause. The default is the current directory, for the first cause only.
+pub(crate) struct SaveOptions<'a> {
+    /// Directory for one file per cause; `None` if nothing is saved.
     pub(crate) folder: Option<&'a Path>,
     /// Whether scenarios are shrunk before they are saved.
     pub(crate) shrink: bool,
@@ -25,23 +25,20 @@ pub(crate) struct KeepOptions<'a> {
 pub(crate) fn conclude(
     generator: &ScenarioGenerator,
     part: CampaignShard,
-    keep_options: &KeepOptions<'_>,
+    save_options: &SaveOptions<'_>,
     memory: u64,
     json: bool,
 ) -> Result<(), CommandError> {
     let CampaignShard { request, mut report } = part;
     let mut all = clusters(&report);
-    let wanted = if keep_options.shrink || keep_options.folder.is_some() { SHRUNK_MOST } else { 0 };
+    let wanted = if save_options.shrink || save_options.folder.is_some() { SHRUNK_MOST } else { 0 };
     let most = wanted.min(all.len());
-    let scenarios = examples(generator, &mut all[..most], keep_options.shrink, memory);
+    let scenarios = examples(generator, &mut all[..most], save_options.shrink, memory);
     let scenarios = scenarios.map_err(CommandError::new)?;
-    for (index, (cluster, scenario)) in all.iter_mut().zip(&scenarios).enumerate() {
-        if index > 0 && keep_options.folder.is_none() {
-            break;
-        }
+    for (cluster, scenario) in all.iter_mut().zip(&scenarios) {
+        let Some(folder) = save_options.folder else { break };
         let text = scenario_text(&request, cluster, scenario)?;
-        match save_scenario(keep_options.folder.unwrap_or(Path::new("")), cluster, &request, &text)
-        {
+        match save_scenario(folder, cluster, &request, &text) {
             Ok(path) => cluster.scenario = Some(path.display().to_string()),
             Err(failure) => {
                 failure.warn("the scenario is printed instead");
@@ -86,7 +83,7 @@ fn save_scenario(
 ) -> Result<PathBuf, CommandError> {
     if !folder.as_os_str().is_empty() {
         fs::create_dir_all(folder).map_err(|error| {
-            CommandError::new(format!("--keep: {} cannot be created: {error}", folder.display()))
+            CommandError::new(format!("--save: {} cannot be created: {error}", folder.display()))
         })?;
     }
     let (algorithm, property) = (&request.algorithm, cluster.property.to_lowercase());
@@ -112,7 +109,7 @@ fn save_scenario(
         }
     }
     Err(CommandError::new(format!(
-        "{NAMES_MOST} other files with names like {name}.toml exist; delete some, or use another --keep directory"
+        "{NAMES_MOST} other files with names like {name}.toml exist; delete some, or use another --save directory"
     )))
 }
 

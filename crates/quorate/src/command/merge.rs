@@ -12,7 +12,7 @@ use super::campaign::explain;
 use super::experiment::{
     ExperimentFiles, Paths, check_draws_charts, check_png_charts, write_results,
 };
-use super::findings::{KeepOptions, conclude};
+use super::findings::{SaveOptions, conclude};
 use crate::CommandResult;
 use crate::arguments::MergeFlags;
 use crate::command_error::CommandError;
@@ -63,16 +63,16 @@ fn merge_campaign(whole: CampaignShard, flags: &MergeFlags) -> CommandResult {
     }
     let generator = whole.request.generator().map_err(explain)?;
     let violated = !whole.report.violations.is_empty();
-    let keep_options = KeepOptions { folder: flags.keep.as_deref(), shrink: !flags.no_shrink };
+    let save_options = SaveOptions { folder: flags.save.as_deref(), shrink: !flags.no_shrink };
     let memory = flags.memory.unwrap_or_else(memory::available).0;
-    conclude(&generator, whole, &keep_options, memory, flags.json)?;
+    conclude(&generator, whole, &save_options, memory, flags.json)?;
     Ok(if violated { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn merge_experiment(parts: Vec<ExperimentShard>, flags: &MergeFlags) -> CommandResult {
-    if flags.keep.is_some() || flags.no_shrink {
+    if flags.save.is_some() || flags.no_shrink {
         return Err(CommandError::new(
-            "an experiment has no violations to keep; leave --keep and --no-shrink out",
+            "an experiment has no violations to save; leave --save and --no-shrink out",
         ));
     }
     let (experiment, findings) = ExperimentShard::merge(parts).map_err(CommandError::new)?;

@@ -144,7 +144,7 @@ fn write_cluster(
             write!(out, "\n{toml}")?;
         }
         (None, None) => {
-            line(out, "", format!("save it: {} --keep .", command(request, cluster.first)))?;
+            line(out, "", format!("save it: {} --save .", command(request, cluster.first)))?;
         }
     }
     writeln!(out)

@@ -51,7 +51,7 @@ fn a_seed_is_the_same_run_alone_and_in_company_whatever_the_threads() {
 fn what_is_kept_replays() {
     let folder = TempDir::new().expect("a temporary directory can be made");
     for shrink in ["", " --no-shrink"] {
-        let flags = "campaign ricart-agrawala-priority --seeds 100 --keep found --json";
+        let flags = "campaign ricart-agrawala-priority --seeds 100 --save found --json";
         let run = quorate(folder.path(), &format!("{flags}{shrink}"));
         let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
         let clusters = report["clusters"].as_array().expect("a list");
@@ -73,9 +73,9 @@ fn what_is_kept_replays() {
 }
 
 #[test]
-fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
+fn violations_are_written_only_if_asked_for_and_never_over_another_file() {
     let folder = TempDir::new().expect("a temporary directory can be made");
-    let run = || quorate(folder.path(), "campaign maekawa-original -n 3..5 --seeds 40");
+    let run = || quorate(folder.path(), "campaign maekawa-original -n 3..5 --seeds 40 --save .");
     let names = || {
         let entries = std::fs::read_dir(folder.path()).expect("it is there");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -85,6 +85,14 @@ fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
         names.sort();
         names
     };
+    let unsaved = quorate(folder.path(), "campaign maekawa-original -n 3..5 --seeds 40");
+    assert_eq!(unsaved.code, Some(1), "{unsaved}");
+    assert_eq!(names(), [""; 0], "{unsaved}");
+    let line =
+        unsaved.stdout.lines().find_map(|line| line.trim_start().strip_prefix("save it: quorate "));
+    let saved = quorate(folder.path(), line.expect("a command"));
+    assert_eq!(saved.code, Some(1), "{saved}");
+    assert_eq!(names(), ["maekawa-original-me2-seed-0.toml"], "{saved}");
     let first = run();
     assert_eq!(first.code, Some(1), "{first}");
     assert_eq!(names(), ["maekawa-original-me2-seed-0.toml"], "{first}");
@@ -97,7 +105,7 @@ fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
     assert_eq!(names().len(), 1);
     std::fs::write(folder.path().join(&names()[0]), "mine").expect("it can be written");
     let second = run();
-    assert!(second.stdout.contains("replay maekawa-original-me2-seed-0-2.toml"), "{second}");
+    assert!(second.stdout.contains("replay ./maekawa-original-me2-seed-0-2.toml"), "{second}");
     let mine = std::fs::read_to_string(folder.path().join("maekawa-original-me2-seed-0.toml"));
     assert_eq!(mine.expect("it can be read"), "mine");
 }
@@ -106,7 +114,7 @@ fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
 fn what_cannot_be_written_is_printed_instead() {
     let folder = TempDir::new().expect("a temporary directory can be made");
     std::fs::write(folder.path().join("taken"), "").expect("it can be written");
-    let run = quorate(folder.path(), "campaign maekawa-original --seeds 40 --keep taken");
+    let run = quorate(folder.path(), "campaign maekawa-original --seeds 40 --save taken");
     assert_eq!(run.code, Some(1), "{run}");
     assert!(run.stderr.contains("the scenario is printed instead"), "{run}");
     let start = run.stdout.find("# ME2: ").expect("the scenario is there");
@@ -114,7 +122,7 @@ fn what_cannot_be_written_is_printed_instead() {
     std::fs::write(folder.path().join("pasted.toml"), &run.stdout[start..end]).expect("it can");
     let replay = quorate(folder.path(), "replay pasted.toml --expect");
     assert_eq!(replay.code, Some(0), "{replay}");
-    let json = quorate(folder.path(), "campaign maekawa-original --seeds 40 --keep taken --json");
+    let json = quorate(folder.path(), "campaign maekawa-original --seeds 40 --save taken --json");
     let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert!(report["clusters"][0]["toml"].as_str().is_some_and(|it| it.starts_with("# ME2")));
 }

@@ -31,7 +31,7 @@ fn a_campaign_in_parts_prints_what_one_run_prints() {
         "campaign quorum --seeds 60",
         "campaign quorum-published --seeds 400 --first",
     ] {
-        for output in ["", " --json", " --keep kept", " --no-shrink"] {
+        for output in ["", " --json", " --save saved", " --no-shrink"] {
             let (parts, whole) = (folder(), folder());
             split(parts.path(), command, 3);
             let merged = quorate(parts.path(), &format!("merge 2.part 3.part 1.part{output}"));
