@@ -260,7 +260,7 @@ fn finding(rows: &[Row]) -> String {
     };
     format!(
         "With n = {n} and all processes requesting, settled quorums take {} messages per entry without failures, and {} with \
-         n/2. What they cost is time after a crash of a voter, in message delays: {}.",
+         n/2. In return, the entry after a crash of a voter takes longer, in message delays: {}.",
         list(Requesters::All, Failures::None, |side| side.messages),
         list(Requesters::All, Failures::Half, |side| side.messages),
         list(Requesters::One, Failures::One, |side| side.delay_after_crash),
