@@ -20,8 +20,8 @@
 //!   when all processes that have not crashed have acknowledged it. A process asks the quorum of the settled crashes, not
 //!   of those that it believes in, and needs all of its votes. As printed, the algorithm lets two processes in. (3) A
 //!   request carries an attempt, fresh after each CANCEL to that voter, and every answer echoes it. (4) A process that
-//!   recovers asks all others for a welcome before it votes, and votes that no request needs are returned. (5) On request it never sends CANCEL and keeps the votes
-//!   until it leaves.
+//!   recovers asks all others for a welcome before it votes, and its votes that no request needs are returned. (5) On
+//!   request it never sends CANCEL and keeps the votes until it leaves.
 
 mod piggyback;
 
@@ -90,6 +90,8 @@ pub struct QuorumVoting<R, O = Output> {
     phase: Phase,
     /// After a recovery: the processes whose welcome is still missing.
     awaiting_welcome: ProcessSet,
+    /// Processes that may have recovered: those that have said so, and after an own recovery all others.
+    rejoined: ProcessSet,
     /// The processes to welcome after leaving the section.
     welcomes_owed: ProcessSet,
     /// Set if the process has recovered although the basis does not allow it. It then takes no further part.
@@ -136,6 +138,7 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
         let none = ProcessSet::new;
         let (basis, ballot) = (Self::basis(system, id), Ballot::default());
         let (crashed, awaiting_welcome, welcomes_owed) = (none(), none(), none());
+        let rejoined = none();
         let (phase, retired, rule) = (Phase::Outside, false, PhantomData);
         Self {
             id,
@@ -146,6 +149,7 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
             ballot,
             phase,
             awaiting_welcome,
+            rejoined,
             welcomes_owed,
             retired,
             rule,
@@ -264,8 +268,8 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
     }
 
     /// Returns a vote that no request of this process needs. A request may reach its voter after the voter has crashed and
-    /// recovered: the candidate has withdrawn it by then, and would never release it. Where crashed processes
-    /// do not recover, this cannot happen, and the voter has received a CANCEL or RELEASE.
+    /// recovered: the candidate has withdrawn it by then, and would never release it. Any other voter has crashed, or
+    /// receives a CANCEL or RELEASE.
     fn return_stray(&self, from: ProcessId, ticket: Ticket, out: &mut Effects<Self>) {
         let is_kept = match &self.phase {
             Phase::Inside(request) => {
@@ -273,7 +277,7 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
             }
             _ => false,
         };
-        if matches!(self.basis, Basis::Fixed(_)) && !is_kept {
+        if self.rejoined.contains(from) && !is_kept {
             out.send(from, Message::Release(ticket));
         }
     }
@@ -313,6 +317,7 @@ impl<R: VotingRules, O: VotingOutput> QuorumVoting<R, O> {
         let Basis::Fixed(_) = self.basis else {
             return out.ignored("a process that comes back where nobody may");
         };
+        self.rejoined.insert(from);
         self.crashed.remove(from);
         self.ballot.forget(from, reply_sender(out));
         self.on_welcome(from, out);
@@ -472,6 +477,7 @@ impl<R: VotingRules, O: VotingOutput> Process for QuorumVoting<R, O> {
         self.crashed.clear();
         self.ballot = Ballot::closed();
         self.awaiting_welcome = ProcessSet::others(self.basis.processes(), self.id);
+        self.rejoined = self.awaiting_welcome.clone();
         if self.awaiting_welcome.is_empty() {
             self.ballot.open(reply_sender(out));
         } else {
