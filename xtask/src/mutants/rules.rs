@@ -154,6 +154,18 @@ pub(super) const RULES: &[Rule] = &[
         to: "(RequestStatus::Held(_), Some(inside)) => {",
     },
     Rule {
+        name: "an-expired-grant-is-taken-back",
+        file: "direct.rs",
+        from: "        self.candidate.take_back_grants();\n",
+        to: "",
+    },
+    Rule {
+        name: "votes-of-an-expired-grant-are-asked-for-again",
+        file: "candidate/tokens.rs",
+        from: "pursuit.votes.retain(|_, counted| Some(counted.beat) == newest);",
+        to: "pursuit.votes.retain(|_, counted| Some(counted.beat) <= newest);",
+    },
+    Rule {
         name: "a-vote-given-back-never-counts",
         file: "candidate.rs",
         from: "is_some_and(|returned| *returned >= vote) {",

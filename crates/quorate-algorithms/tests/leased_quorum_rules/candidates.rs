@@ -1,5 +1,7 @@
 //! Rules for candidates and clients: which votes are sufficient, given back and repeated, and how long they are valid.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn is_yield(effect: &CandidateEffect<Name>) -> bool {
@@ -65,6 +67,53 @@ fn a_vote_on_which_a_client_may_rely_is_not_given_back() {
         let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
         assert!(!deliver_to_candidate(&mut candidate, 0, inquire).iter().any(is_yield));
     }
+}
+
+/// A direct client with the vote of voter 0, which is no longer valid, and the vote of voter 1, with the time.
+fn direct_client_with_an_expired_grant() -> (DirectClient<Name>, Claim, Time) {
+    let claim = claim(1, 1, 10);
+    let client = Client::new(1, 7, TTL, terms());
+    let mut direct = DirectClient::new(client, claim.candidate, electorate());
+    let mut out = Vec::new();
+    direct.beat(Time(0), &mut out);
+    direct.acquire("a", 5, Time(0), &mut out);
+    direct.on_message(ProcessId::new(0), vote_for(claim, 1, 5), Time(1), &mut out);
+    let late = Time(0) + terms().validity(TTL);
+    direct.beat(late, &mut out);
+    out.clear();
+    direct.on_message(ProcessId::new(1), vote_for(claim, 2, 5), late, &mut out);
+    assert!(is_granted(direct.candidate(), claim));
+    assert_eq!(out, [], "the vote of voter 0 is no longer valid");
+    (direct, claim, late)
+}
+
+#[test]
+fn votes_of_a_grant_that_has_expired_are_given_back() {
+    let (mut direct, claim, now) = direct_client_with_an_expired_grant();
+    let mut out = Vec::new();
+    direct.beat(now, &mut out);
+    let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
+    out.clear();
+    direct.on_message(ProcessId::new(1), inquire, now, &mut out);
+    let yields = ToVoter::Yield { lock: "a", claim, vote: vote_id() };
+    assert_eq!(out, [DirectEffect::Send(ProcessId::new(1), yields)]);
+}
+
+#[test]
+fn the_voter_of_a_vote_that_has_expired_is_asked_again() {
+    let (mut direct, claim, now) = direct_client_with_an_expired_grant();
+    let mut out = Vec::new();
+    direct.beat(now, &mut out);
+    let asked = out.iter().filter_map(|effect| match effect {
+        DirectEffect::Send(voter, ToVoter::Request { .. }) => Some(voter.number()),
+        _ => None,
+    });
+    let asked: BTreeSet<u32> = asked.collect();
+    assert_eq!(asked, BTreeSet::from([0, 2]), "the vote of voter 1 is good");
+    out.clear();
+    direct.on_message(ProcessId::new(0), vote_for(claim, 3, 5), now, &mut out);
+    let entered = ClientEvent::Entered { request: claim.request, token: 1 };
+    assert_eq!(out, [DirectEffect::Event(entered)]);
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl<K: Name> DirectClient<K> {
 
     /// Begins a beat with this number or a greater one; see [`Client::begin_beat_at_least`].
     pub fn beat_at_least(&mut self, number: u64, now: Time, out: &mut DirectEffects<K>) {
+        self.candidate.take_back_grants();
         let beat = self.client.begin_beat_at_least(number, now);
         let issued = self.client.issued();
         self.with_candidate(now, out, |candidate, effects| {

@@ -151,6 +151,18 @@ impl<K: Name> Candidate<K> {
         }
     }
 
+    /// Takes back every grant with which the client is not inside, although it has received all reports: the votes were no
+    /// longer valid when they completed a quorum. Of these votes, only those with the newest beat are kept. The others may
+    /// be of voters that are down, so their voters are asked once more. From then on the request gives votes back again.
+    pub fn take_back_grants(&mut self) {
+        for pursuit in self.pursuits.values_mut() {
+            if pursuit.inside.is_none() && pursuit.granted.take().is_some() {
+                let newest = pursuit.votes.values().map(|counted| counted.beat).max();
+                pursuit.votes.retain(|_, counted| Some(counted.beat) == newest);
+            }
+        }
+    }
+
     /// Takes note that messages with this token were not sent, so that no voter records it. `sent` is the last token of the
     /// present attempt that was sent before. A token that is found on record can then still be kept, if further votes fit it.
     pub fn not_raised(&mut self, request: RequestId, token: u64, sent: Option<u64>) {
