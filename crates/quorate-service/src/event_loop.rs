@@ -9,7 +9,7 @@
 //! more wake-ups per request.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
@@ -145,7 +145,7 @@ impl Inbox {
             };
             let _ = self.with(|state| {
                 state.wake();
-                let begun = Instant::now();
+                let begun = tokio::time::Instant::now();
                 let in_time = || begun.elapsed() < BATCH_TIME;
                 let next = || in_time().then(|| events.try_next()).flatten();
                 let rest = std::iter::from_fn(next).take(BATCH);
