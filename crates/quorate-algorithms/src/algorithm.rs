@@ -92,6 +92,10 @@ pub trait Algorithm: Process<Message: Sendable> {
     /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;
 
+    /// Maximum difference that matters between two numbers of [`Process::visit_shift_invariant`] among `n` processes: a
+    /// number that lags further behind the greatest one has no effect. `None` if every difference matters.
+    const COUNTER_WINDOW: Option<fn(usize) -> u64> = None;
+
     /// The costs of an election in the literature, for each variant of the algorithm. Empty if none are known.
     const ELECTION_COSTS: &'static [ElectionCosts] = &[];
 

@@ -28,8 +28,8 @@ use crate::multicast::{
 };
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
-    QuorumMajority, QuorumPublished, QuorumWithoutAttempts, Raymond, RicartAgrawala,
-    RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
+    QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
+    RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
 
 /// Receives the type of every algorithm, with one method per family.
@@ -85,6 +85,7 @@ catalogue! {
     piggybacking_mutex Quorum,
     piggybacking_mutex QuorumMajority,
     mutex QuorumPublished,
+    mutex QuorumPublishedDropping,
     piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,
     election AnnounceAll,

@@ -29,7 +29,7 @@ use quorate_core::{Process, ProcessId, Property, Span};
 use crate::{FairnessClass, Fingerprint, Model, Successor, Users};
 
 use interner::Interner;
-use node_store::{NodeStore, NodeSummary, TypedNodeStore};
+use node_store::{CounterRange, NodeStore, NodeSummary, TypedNodeStore};
 use state::Envelope;
 use symmetry::Renaming;
 use transition::{Input, Transition};
@@ -69,6 +69,8 @@ pub struct World<'w> {
     /// Whether processes never become quiescent. Then counters are rebased so that states recur,
     /// and partial-order reduction is off.
     pub never_quiescent: bool,
+    /// Maximum difference that matters between counters that are rebased; `None` if every difference matters.
+    pub counter_window: Option<u64>,
     /// Bit set of the processes that never crash.
     pub immune: u64,
     timed: bool,
@@ -201,6 +203,7 @@ impl<'w> World<'w> {
             symmetry_reduction: true,
             only: None,
             never_quiescent: false,
+            counter_window: None,
             immune: 0,
             timed: false,
             skipped: AtomicBool::new(false),
@@ -251,6 +254,7 @@ impl<'w> World<'w> {
             fifo: self.fifo,
             only: self.only,
             never_quiescent: self.never_quiescent,
+            counter_window: self.counter_window,
             immune: self.immune,
             timed: true,
             ..Self::of(self.n, self.store)
@@ -430,17 +434,20 @@ impl<'w> World<'w> {
         if !self.never_quiescent || self.timed {
             return;
         }
-        let nodes = state.nodes().iter().map(|node| self.store.summary(*node).least);
+        let nodes = state.nodes().iter().map(|node| self.store.summary(*node).counters);
         let envelopes =
-            state.envelopes().map(|envelope| self.store.message(envelope.message()).least);
-        let least = nodes.chain(envelopes).min().unwrap_or(0);
-        if least == 0 || least == u64::MAX {
+            state.envelopes().map(|envelope| self.store.message(envelope.message()).counters);
+        let counters = nodes.chain(envelopes).flatten().reduce(CounterRange::union);
+        let Some(CounterRange { least, greatest }) = counters else { return };
+        let by = self.counter_window.map_or(least, |window| greatest.saturating_sub(window));
+        let by = by.max(least);
+        if by == 0 {
             return;
         }
         for process in 0..self.n as u8 {
-            state.set_node(process, self.store.lowered(process, state.node(process), least));
+            state.set_node(process, self.store.lowered(process, state.node(process), by));
         }
-        state.map_messages(|message| self.store.lowered_message(message, least));
+        state.map_messages(|message| self.store.lowered_message(message, by));
     }
 
     /// Returns the state after an action.

@@ -28,11 +28,24 @@ pub struct Profile {
     pub never_quiescent: bool,
 }
 
+impl Profile {
+    /// The guarantees that hold: all of them, or for a specimen those that it does not break.
+    pub fn kept_guarantees(&self) -> impl Iterator<Item = Property> {
+        let specimen = self.specimen;
+        let breaks = move |property: Property| {
+            specimen.is_some_and(|it| it.breaks == property || it.also_breaks.contains(&property))
+        };
+        self.guarantees.iter().copied().filter(move |property| !breaks(*property))
+    }
+}
+
 /// A broken algorithm that is kept as a demonstration. No service may run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specimen {
     /// The property that does not hold.
     pub breaks: Property,
+    /// Further properties that do not hold either.
+    pub also_breaks: &'static [Property],
     /// The reason why the property does not hold.
     pub why: &'static str,
 }

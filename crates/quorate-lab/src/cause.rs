@@ -86,9 +86,10 @@ mod tests {
         ] {
             assert_eq!(how(alike), one);
         }
-        let circle = how("p1 waits in a circle: p1 waits for p2, p2 for p0, p0 for p1");
-        let longer =
-            how("p0 and p1 wait in a circle: p1 waits for p2, p2 for p0, p0 for p3, p3 for p1");
+        let circle = how("p1 waits because of a circle: p1 waits for p2, p2 for p0, p0 for p1");
+        let longer = how(
+            "p0 and p1 wait because of a circle: p1 waits for p2, p2 for p0, p0 for p3, p3 for p1",
+        );
         assert_eq!(circle, longer);
         let before =
             |whom: &str| how(&format!("p1 entered before {whom}, whose request was first"));

@@ -3,8 +3,11 @@
 use std::ops::ControlFlow;
 
 use quorate_check::{Bounds, Budget};
+use quorate_core::{ProcessId, Time};
 use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, Reductions, explore};
+use quorate_sim::fault::ProcessAt;
 use quorate_sim::monitor::Status;
+use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
 
@@ -78,6 +81,8 @@ fn what_is_sound_holds_in_every_state() {
         ("central twice", twice("central")),
         ("central with crashes", crashing(twice("central"), 2)),
         ("token-ring twice", twice("token-ring")),
+        ("token-ring twice with crashes", crashing(twice("token-ring"), 2)),
+        ("token-ring of four with a crash", crashing(config("token-ring", 4), 1)),
         ("ricart-agrawala", config("ricart-agrawala", 3)),
         ("singhal", config("singhal", 3)),
         ("suzuki-kasami twice", twice("suzuki-kasami")),
@@ -103,14 +108,22 @@ fn what_is_broken_has_a_shortest_counterexample_that_replays() {
     insta::assert_snapshot!(broken(twice));
 }
 
+fn asks_at_once(process: u32) -> ProcessAt {
+    let process = ProcessSelector::Process(ProcessId::new(process));
+    ProcessAt { process, at: When::At(Time::ZERO) }
+}
+
 #[test]
 fn what_chance_hardly_finds_is_found() {
     let mut world = crashing(over("quorum-without-attempts", 4, "majority"), 2);
     world.scenario.requesters = Requesters::First(2);
     let short = tolerating(crashing(config("sync-consensus-short", 3), 1), 1);
+    let mut dropping = crashing(over("quorum-published-dropping", 5, "tree"), 1);
+    dropping.scenario.request = [2, 4].map(asks_at_once).into();
     insta::assert_snapshot!(broken([
         ("quorum-without-attempts", world, "ME1"),
         ("sync-consensus-short", short, "agreement"),
+        ("quorum-published-dropping over tree", dropping, "ME2"),
     ]));
 }
 
@@ -147,6 +160,11 @@ fn losing(mut config: CheckConfig) -> CheckConfig {
     config
 }
 
+fn recovering(mut config: CheckConfig, crashes: u8) -> CheckConfig {
+    (config.budget.crashes, config.budget.recoveries) = (crashes, crashes);
+    config
+}
+
 fn suspecting(mut config: CheckConfig) -> CheckConfig {
     config.budget.suspicions = 1;
     config
@@ -178,6 +196,7 @@ fn sound_elections_hold_in_every_state() {
         ("list-ring twice with a crash", crashing(twice(some("list-ring", 3, 2)), 1)),
         ("hirschberg-sinclair", config("hirschberg-sinclair", 3)),
         ("detector-leader with crashes", crashing(config("detector-leader", 3), 2)),
+        ("detector-leader with recoveries", recovering(config("detector-leader", 3), 2)),
     ]));
 }
 
@@ -186,6 +205,7 @@ fn sound_agreements_hold_in_every_state() {
     insta::assert_snapshot!(sound([
         ("two-phase-commit", config("two-phase-commit", 3)),
         ("two-phase-commit with a crash", crashing(config("two-phase-commit", 3), 1)),
+        ("two-phase-commit with recoveries", recovering(config("two-phase-commit", 3), 2)),
         ("two-phase-commit against", proposing(config("two-phase-commit", 3), &[1, 0, 1])),
         ("sync-consensus with a crash", tolerating(crashing(config("sync-consensus", 3), 1), 1)),
         ("chandra-toueg", config("chandra-toueg", 3)),

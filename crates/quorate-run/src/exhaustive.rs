@@ -199,7 +199,8 @@ fn explore_agreement(
     for (process, _, value) in proposals(scenario, facts.agreement_kind) {
         values[process.index()] = Some(value);
     }
-    let users = AgreementUsers { agreement_kind: facts.agreement_kind, values };
+    let binds_recovered = facts.profile.assumes.contains(&Assumption::Memory);
+    let users = AgreementUsers { agreement_kind: facts.agreement_kind, values, binds_recovered };
     explore_algorithm(config, on_progress, algorithm, users, "no process ever decides")
 }
 
@@ -279,7 +280,8 @@ fn explore_algorithm<C: Data, O: Data, E: Reason>(
     setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
     setup.renewals = config.renewals;
     let build = algorithm.alone.build;
-    let world = World::new(setup.n, |id| build(&setup, id), users);
+    let mut world = World::new(setup.n, |id| build(&setup, id), users);
+    world.counter_window = algorithm.facts.counter_window.map(|window| window(setup.n));
     let algorithm = ExploredAlgorithm {
         profile: (algorithm.facts.profile_of)(&setup),
         tolerates: setup.tolerates,
@@ -309,8 +311,8 @@ fn explore_world(
         let problem = format!("the explorer cannot watch {id}, but `quorate sim` can");
         return Err(refused(profile, "watch", &problem));
     }
-    if config.budget.recoveries > 0 && profile.layer != Layer::Mutex {
-        let problem = "only mutual exclusion is explored with recoveries; leave them out";
+    if config.budget.recoveries > 0 && profile.layer == Layer::Multicast {
+        let problem = "multicasts are not explored with recoveries; leave them out";
         return Err(refused(profile, "recoveries", problem));
     }
     world.budget = config.budget;

@@ -13,7 +13,7 @@ use quorate_core::election::Candidates;
 use quorate_core::quorum::{
     AnyCoterie, AnyMonotone, AnyPerView, AnySystem, Given, GivenMonotone, GivenPerView,
 };
-use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::{Scenario, Timing};
@@ -158,6 +158,24 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     }
     if !scenario.link_delay.is_empty() {
         return Err(("link-delay", format!("{ways_out}, and every message takes one")));
+    }
+    let round = match scenario.timing {
+        Some(Timing::Rounds(length)) => Some(length),
+        _ => scenario.delay_bound(),
+    };
+    if let Some(round) = round {
+        let late = |time: Span| time >= round;
+        let problem = || {
+            format!(
+                "{ways_out} of {round}, and proposals must come in the first; use less than that"
+            )
+        };
+        if scenario.request.is_empty() && late(scenario.spread.0) {
+            return Err(("spread", problem()));
+        }
+        if scenario.request.iter().any(|request| late(request.at.latest() - Time::ZERO)) {
+            return Err(("request", problem()));
+        }
     }
     if scenario.handling.0 > Span::ZERO {
         let problem =

@@ -23,7 +23,7 @@ pub use engine::{
     World, WorldModel, network, observer, queue,
 };
 pub use observe::trace::Cancelled;
-pub use observe::{FaultLog, History, Mark, accounting, entry_delays, monitor, trace};
+pub use observe::{FaultLog, History, Mark, Overload, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
 pub use run::family::clock::{ClockRoles, run_clock};
 pub use run::family::detector::run_detector;

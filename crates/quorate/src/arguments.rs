@@ -172,8 +172,22 @@ Examples:
 
 /// Flags of `quorate list`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  quorate list\n  quorate list --json | jq -r '.[].name'")]
+#[command(after_help = "\
+Examples:
+  quorate list --short
+  quorate list --family election
+  quorate list singhal raymond
+  quorate list --json | jq -r '.[].name'")]
 pub(crate) struct ListFlags {
+    /// Algorithms to describe in detail [default: all of them, in brief]
+    #[arg(value_name = "NAME", value_parser = algorithm_names(), hide_possible_values = true)]
+    pub(crate) names: Vec<String>,
+    /// List one family: mutex, election, agreement, multicast, detector or clock
+    #[arg(long, value_parser = family_names(), hide_possible_values = true)]
+    pub(crate) family: Option<String>,
+    /// Print one line for each algorithm
+    #[arg(long)]
+    pub(crate) short: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -507,6 +521,12 @@ pub(crate) enum SelfMessages {
 
 fn algorithm_names() -> PossibleValuesParser {
     PossibleValuesParser::new(catalogue().profiles().map(|profile| profile.name))
+}
+
+fn family_names() -> PossibleValuesParser {
+    let mut names: Vec<&str> = catalogue().profiles().map(|it| it.layer.name()).collect();
+    names.dedup();
+    PossibleValuesParser::new(names)
 }
 
 impl SimFlags {

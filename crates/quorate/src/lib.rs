@@ -24,6 +24,7 @@ mod command;
 mod command_error;
 mod files;
 mod memory;
+mod output;
 #[cfg(feature = "service")]
 mod over_tcp;
 mod picture;

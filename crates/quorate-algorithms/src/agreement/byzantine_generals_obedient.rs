@@ -30,6 +30,7 @@ impl OutcomeRule for ObeyInDoubt {
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
         specimen: Some(Specimen {
             breaks: Property::Agreement,
+            also_breaks: &[],
             why: "a traitor that sends each lieutenant a different order is obeyed by all of them",
         }),
         assumes: &[

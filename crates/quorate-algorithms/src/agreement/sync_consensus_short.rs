@@ -28,6 +28,7 @@ impl Rounds for FRounds {
         source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
         specimen: Some(Specimen {
             breaks: Property::Agreement,
+            also_breaks: &[],
             why: "a crash in every round may keep a value from all but one of those that decide",
         }),
         assumes: &[

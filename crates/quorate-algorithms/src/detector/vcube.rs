@@ -9,7 +9,9 @@
 //! - **Costs**: at most n log2 n tests per round, with or without failures, and as many answers. While a recovery
 //!   becomes known, both the recovered process and its substitutes test.
 //! - **Departs from the paper**: an answer carries only the counters that have ever changed, not a counter for every
-//!   process. A process that learns of its own crash raises its counter in contradiction, and its next answers end the
+//!   process, and those of all processes, not of one cluster. A process has one tester in each of its log2 n clusters, so
+//!   that it is tested up to log2 n times in a round and not once. A test fails after a timeout of two bounds, and each
+//!   process tests at the beginning of its rounds. A process that learns of its own crash raises its counter in contradiction, and its next answers end the
 //!   false suspicion. A process that recovers forgets what it knew of others. Answers may carry a piggybacked set of
 //!   processes for a layer above.
 //!

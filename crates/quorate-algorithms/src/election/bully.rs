@@ -11,9 +11,12 @@
 //!   has h processes above itself, all up, with constant delays: n^2 - 1 in the worst case. After the leader's crash
 //!   n - 2 at best, (n - 1)(n - 2) + n - 2 if all processes detect it at the same time. ELECTION and COORDINATOR have
 //!   17 bytes, ANSWER 1.
-//! - **Departs from the paper**: as the textbook does, which leaves out the reorganisation of work. With a delay by rank
-//!   (`--rank-delay`), a process waits that long for each process above it before it asks, so that the one with the
-//!   greatest identifier is first. A process that has just learned the leader answers without starting another election.
+//! - **Departs from the paper**: (1) As the textbook does, it leaves out the reorganisation of work. (2) Processes that the
+//!   detector has reported are not asked: the cost after the leader's crash, n - 2, is counted so. (3) A process that has
+//!   just learned the leader answers without starting another election. (4) An ELECTION from a greater process counts as an
+//!   ANSWER. (5) A process that is told of a smaller leader starts an election, and one that receives no COORDINATOR
+//!   in time starts again. (6) With a delay by rank (`--rank-delay`), a process waits that long for each process above it
+//!   before it asks, so that the one with the greatest identifier is first.
 //!
 //! Beliefs about processes below have no effect: a process only has to monitor those above it.
 

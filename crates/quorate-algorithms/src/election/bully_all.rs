@@ -11,8 +11,7 @@
 //!   COORDINATOR: 2(n - 1) messages if the process with the greatest identifier begins, (n - 1)(3n + 2)/2 if the one
 //!   with the smallest does. ELECTION and COORDINATOR have 17 bytes, ANSWER 1.
 //! - **Departs from the paper**: ELECTION carries the sender's identifier, so that no process has to know those of the
-//!   others. With a delay by rank (`--rank-delay`), a process waits that long for each process whose identifier was greater
-//!   initially before it asks. A process that has just learned the leader answers without starting another election.
+//!   others. Otherwise as `bully`: (2) to (6) there.
 
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};

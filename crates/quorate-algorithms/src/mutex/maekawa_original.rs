@@ -1,4 +1,5 @@
-//! Maekawa's mutual exclusion as first printed in textbooks: a specimen that deadlocks.
+//! The textbooks' simplification of Maekawa's mutual exclusion: a specimen that deadlocks. It is not the algorithm of the
+//! original paper, in spite of its name on the command line.
 //!
 //! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985, in
 //!   the form that Coulouris et al. give (section 15.2): request, reply, release and nothing else.
@@ -6,8 +7,10 @@
 //! - **Guarantees**: ME1. It claims ME2 and violates it: a voter keeps its vote once given, so three processes that
 //!   vote for themselves first wait for each other forever.
 //! - **Costs**: 3K messages for a quorum of K, including the process itself.
-//! - **Departs from the paper**: the paper itself has inquiries and failures, which textbooks leave out and which
-//!   Sanders had to correct; the module `maekawa` has them.
+//! - **Departs from the paper**: as the textbook does. The paper has INQUIRE, FAILED and RELINQUISH, with which a voter
+//!   takes its vote back; Sanders corrected them, and the module `maekawa` has them. The textbook's voter also
+//!   refuses its vote while it is inside. Here it has voted for itself by then, since every process is in its own quorum,
+//!   and keeps that vote until it leaves.
 
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
@@ -130,10 +133,11 @@ impl Algorithm for MaekawaOriginal {
     const PROFILE: Profile = Profile {
         name: "maekawa-original",
         layer: Layer::Mutex,
-        summary: "voting without a way to take a vote back",
+        summary: "the textbooks' simplification of Maekawa's voting, without a way to take a vote back",
         source: "Coulouris et al., Distributed Systems, section 15.2, after Maekawa, ACM TOCS 3(2), 1985",
         specimen: Some(Specimen {
             breaks: Property::ME2,
+            also_breaks: &[],
             why: "votes are kept until their holder has left, so candidates can wait for each other in a cycle",
         }),
         assumes: &[

@@ -8,11 +8,17 @@
 //!   Maekawa's algorithm. ME1: quorums of different views need not intersect, so a process that knows of crashes may
 //!   enter while another process is inside that entered before them.
 //! - **Costs**: 3K messages for a quorum of K, including the process itself, without contention.
-//! - **Departs from the paper**: the paper does not mention requests and votes of crashed processes that are still in
-//!   transit, which we ignore. Nor does it mention the case that no quorum is left: the process then cancels its
-//!   request and reports this.
+//! - **Departs from the paper**: (1) The paper does not mention requests and votes of crashed processes that are still in
+//!   transit, which we ignore. (2) Nor does it mention the case that no quorum is left: the process then cancels its
+//!   request and reports this. (3) When the holder of its vote crashes, a voter of the paper drops all requests of processes
+//!   outside its own quorum. Such a requester would never be answered, so we keep its request; `quorum-published-dropping`
+//!   shows the rule as printed. (4) A voter asks a holder for its vote back once, and not again for each better
+//!   request: the printed figures can be reproduced only so.
 
 use core::convert::Infallible;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::marker::PhantomData;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::{AnySystem, QuorumSystem};
@@ -26,8 +32,24 @@ use super::quorum_majority::Majorities;
 use crate::{Algorithm, Setup};
 
 /// One process of the specimen.
+pub type QuorumPublished = PublishedVoting<KeepsRequests>;
+
+/// What a voter does with waiting requests when the holder of its vote crashes.
+pub trait CrashRule: Clone + Eq + Hash + Debug + Send + Sync {
+    /// The profile of the specimen.
+    const PROFILE: Profile;
+
+    /// Whether requests of processes outside the voter's own quorum are dropped.
+    const DROPS_OUTSIDERS: bool;
+}
+
+/// All requests of live processes are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct QuorumPublished {
+pub struct KeepsRequests;
+
+/// One process of a specimen, with its rule for crashes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PublishedVoting<R> {
     id: ProcessId,
     system: AnySystem,
     crashed: ProcessSet,
@@ -38,6 +60,7 @@ pub struct QuorumPublished {
     inquired: bool,
     queue: SortedSet<Stamp>,
     phase: Phase,
+    rule: PhantomData<R>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,11 +104,12 @@ pub enum Message {
     Cancel,
 }
 
-impl QuorumPublished {
+impl<R: CrashRule> PublishedVoting<R> {
     /// Creates process `id` over a quorum system.
     pub fn new(id: ProcessId, system: AnySystem, clock: LamportClock) -> Self {
         let (crashed, queue, phase) = (ProcessSet::new(), SortedSet::new(), Phase::Outside);
-        Self { id, system, crashed, clock, blocked_by: None, inquired: false, queue, phase }
+        let (blocked_by, inquired, rule) = (None, false, PhantomData);
+        Self { id, system, crashed, clock, blocked_by, inquired, queue, phase, rule }
     }
 
     fn acquire(&mut self, out: &mut Effects<Self>) {
@@ -182,6 +206,14 @@ impl QuorumPublished {
         self.reply_to_first(out);
     }
 
+    /// If the crashed process holds the permission, drops the requests of all processes outside the own quorum.
+    fn drop_outsiders(&mut self, crashed: ProcessId) {
+        if self.blocked_by.is_some_and(|holder| holder.process == crashed) {
+            let members = self.system.quorum(self.id, &self.crashed).unwrap_or_default();
+            self.queue.retain(|request| members.contains(request.process));
+        }
+    }
+
     /// Removes the request of the process, whether it holds the permission or waits.
     fn strike(&mut self, process: ProcessId, out: &mut Effects<Self>) {
         // A process has at most one request, which either has the vote or waits.
@@ -193,7 +225,7 @@ impl QuorumPublished {
     }
 }
 
-impl Process for QuorumPublished {
+impl<R: CrashRule> Process for PublishedVoting<R> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -240,6 +272,9 @@ impl Process for QuorumPublished {
         match belief {
             Belief::Crashed(process) => {
                 self.crashed.insert(process);
+                if R::DROPS_OUTSIDERS {
+                    self.drop_outsiders(process);
+                }
                 self.strike(process, out);
                 if let Phase::Waiting(request) = &mut self.phase {
                     request.locked.remove(process);
@@ -292,7 +327,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl Algorithm for QuorumPublished {
+impl CrashRule for KeepsRequests {
     const PROFILE: Profile = Profile {
         name: "quorum-published",
         layer: Layer::Mutex,
@@ -300,6 +335,7 @@ impl Algorithm for QuorumPublished {
         source: "Lopes' monograph on a quorum mutex over the VCube, Quadro 4.1",
         specimen: Some(Specimen {
             breaks: Property::ME2,
+            also_breaks: &[Property::ME1],
             why: "a request that is neither the best nor worse than the holder's receives no answer and never yields; \
                   with crashes ME1 breaks too, because quorums of different views need not intersect",
         }),
@@ -315,6 +351,12 @@ impl Algorithm for QuorumPublished {
         cost: "3K messages per entry without rivals, K the size of a quorum",
         never_quiescent: false,
     };
+
+    const DROPS_OUTSIDERS: bool = false;
+}
+
+impl<R: CrashRule> Algorithm for PublishedVoting<R> {
+    const PROFILE: Profile = R::PROFILE;
 
     const QUORUMS: &'static [&'static str] = Majorities::QUORUMS;
 

@@ -30,6 +30,7 @@ impl VotingRules for SameAttempt {
         source: "our own `quorum-majority` without one of its rules",
         specimen: Some(Specimen {
             breaks: Property::ME1,
+            also_breaks: &[],
             why: "a vote still under way when its request is cancelled counts for the request that follows",
         }),
         ..Majorities::PROFILE

@@ -26,6 +26,7 @@ impl PriorityRule for ByPriority {
         source: "course notes on coordination and consensus, 2023/24",
         specimen: Some(Specimen {
             breaks: Property::ME1,
+            also_breaks: &[Property::ME3],
             why: "a waiting process agrees to any process of higher priority, even to one that has agreed to its request before",
         }),
         assumes: &[

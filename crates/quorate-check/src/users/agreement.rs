@@ -17,6 +17,8 @@ pub struct AgreementUsers {
     pub agreement_kind: AgreementKind,
     /// Value that each user proposes; `None` if it has nothing to propose.
     pub values: Vec<Option<Value>>,
+    /// Whether a process that has recovered must decide like the others. Otherwise it counts as faulty.
+    pub binds_recovered: bool,
 }
 
 /// The user of an agreement at one process.
@@ -26,6 +28,10 @@ pub struct AgreementUserState {
     value: Option<Value>,
     proposed: bool,
     up: bool,
+    /// Whether it has recovered from a crash.
+    recovered: bool,
+    /// Whether nothing is expected of it because it has recovered.
+    exempt: bool,
     decided: Option<Decision>,
     /// Whether it has later decided something else.
     changed_decision: bool,
@@ -37,14 +43,20 @@ impl AgreementUserState {
         self.value.filter(|_| self.proposed || self.up)
     }
 
+    /// Whether it has to decide, and to decide the same as others.
+    fn is_bound(&self) -> bool {
+        self.up && !self.exempt
+    }
+
     fn decision(&self) -> Option<&Decision> {
-        self.decided.as_ref().filter(|_| self.up)
+        self.decided.as_ref().filter(|_| self.is_bound())
     }
 }
 
 impl AgreementUserState {
     fn participant(&self) -> Participant {
-        Participant { proposal: self.proposal(), correct: self.up, honest: true }
+        let correct = self.up && !self.recovered;
+        Participant { proposal: self.proposal(), correct, honest: true }
     }
 }
 
@@ -59,6 +71,8 @@ impl Users for AgreementUsers {
             value,
             proposed: false,
             up: true,
+            recovered: false,
+            exempt: false,
             decided: None,
             changed_decision: false,
         }
@@ -90,9 +104,19 @@ impl Users for AgreementUsers {
             value,
             proposed: value.is_some(),
             up: false,
+            recovered: false,
+            exempt: false,
             decided: None,
             changed_decision: false,
         }
+    }
+
+    fn suspended(&self, user: &AgreementUserState) -> Option<AgreementUserState> {
+        Some(AgreementUserState { up: false, ..user.clone() })
+    }
+
+    fn resumed(&self, user: &mut AgreementUserState) {
+        (user.up, user.recovered, user.exempt) = (true, true, !self.binds_recovered);
     }
 
     fn broken<'a>(
@@ -100,7 +124,8 @@ impl Users for AgreementUsers {
         user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
         let decisions = user_states.clone().filter_map(AgreementUserState::decision);
-        let changed_decision = user_states.clone().any(|user| user.up && user.changed_decision);
+        let changed_decision =
+            user_states.clone().any(|user| user.is_bound() && user.changed_decision);
         if changed_decision || disagreement(decisions.clone()).is_some() {
             return Some(Property::Agreement);
         }
@@ -115,13 +140,14 @@ impl Users for AgreementUsers {
         mut user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
         let begun = user_states.clone().any(|user| user.proposed);
-        let undecided =
-            |user: &AgreementUserState| owes_decision(begun, user.up, user.decided.is_some());
+        let undecided = |user: &AgreementUserState| {
+            owes_decision(begun, user.is_bound(), user.decided.is_some())
+        };
         user_states.any(undecided).then_some(Property::Termination)
     }
 
     fn is_waiting(&self, user: &AgreementUserState) -> bool {
-        user.up && user.proposed && user.decided.is_none()
+        user.is_bound() && user.proposed && user.decided.is_none()
     }
 
     /// A decision is permanent, and so is a violation.
@@ -153,7 +179,7 @@ mod tests {
         decided: &[(usize, u64)],
     ) -> Option<Property> {
         let values = values.map(|value| Some(Value(value))).to_vec();
-        let users = AgreementUsers { agreement_kind, values };
+        let users = AgreementUsers { agreement_kind, values, binds_recovered: true };
         let make = |id| users.initial_user(id);
         let mut user_states: Vec<UserState> = ProcessId::all(3).map(make).collect();
         for process in proposed {

@@ -8,8 +8,9 @@ use super::Users;
 
 /// Elections that users start, and the identifiers of the candidates.
 ///
-/// No process recovers and no identifier changes here. So E1 reduces to this: when a process names a leader, no greater
-/// process is up; and when the system is quiescent, all processes that are up name the same leader.
+/// No identifier changes here. So E1 reduces to this: when a process names a leader, no greater process is up that has
+/// never crashed; and when the system is quiescent, all processes that are up name the same leader. Whether a process that
+/// has recovered was noticed in time is left to the simulator.
 #[derive(Clone, Debug)]
 pub struct ElectionUsers {
     /// Number of elections that each user starts.
@@ -26,6 +27,10 @@ pub struct ElectionUserState {
     /// Whether it has started an election and has learnt of no leader since.
     pending: bool,
     status: LeaderStatus,
+    /// Whether its process is down and may recover.
+    suspended: bool,
+    /// Whether it has recovered from a crash.
+    recovered: bool,
     /// Least leader that its process has named. A greater process that is up now was also up then.
     lowest_leader: Option<Identifier>,
 }
@@ -40,7 +45,7 @@ enum LeaderStatus {
 
 impl ElectionUserState {
     fn is_up(&self) -> bool {
-        self.status != LeaderStatus::Down
+        self.status != LeaderStatus::Down && !self.suspended
     }
 
     fn leader(&self) -> Option<ProcessId> {
@@ -62,14 +67,15 @@ impl Users for ElectionUsers {
             remaining,
             pending: false,
             status: LeaderStatus::Nothing,
+            suspended: false,
+            recovered: false,
             lowest_leader: None,
         }
     }
 
     /// No user must start an election, and a user that takes part in one waits for its end.
     fn next_command(&self, user: &ElectionUserState) -> Option<(Command, bool)> {
-        let idle =
-            !user.pending && !matches!(user.status, LeaderStatus::Undecided | LeaderStatus::Down);
+        let idle = !user.pending && user.is_up() && user.status != LeaderStatus::Undecided;
         (user.remaining > 0 && idle).then_some((Command::Elect, false))
     }
 
@@ -96,15 +102,27 @@ impl Users for ElectionUsers {
             remaining: 0,
             pending: false,
             status: LeaderStatus::Down,
+            suspended: false,
+            recovered: false,
             lowest_leader: None,
         }
+    }
+
+    /// The user remembers its leader.
+    fn suspended(&self, user: &ElectionUserState) -> Option<ElectionUserState> {
+        Some(ElectionUserState { suspended: true, ..*user })
+    }
+
+    fn resumed(&self, user: &mut ElectionUserState) {
+        (user.suspended, user.recovered) = (false, true);
     }
 
     fn broken<'a>(
         &self,
         user_states: impl Iterator<Item = &'a ElectionUserState> + Clone,
     ) -> Option<Property> {
-        let up = self.candidates.iter().zip(user_states.clone()).filter(|(_, user)| user.is_up());
+        let was_up = |user: &ElectionUserState| user.is_up() && !user.recovered;
+        let up = self.candidates.iter().zip(user_states.clone()).filter(|(_, user)| was_up(user));
         let greatest = up.map(|(candidate, _)| candidate).max()?;
         let passed_over = |user: &ElectionUserState| {
             user.lowest_leader.is_some_and(|leader| passes_over(leader, *greatest))
@@ -130,7 +148,7 @@ impl Users for ElectionUsers {
     }
 
     fn is_waiting(&self, user: &ElectionUserState) -> bool {
-        user.status == LeaderStatus::Undecided
+        user.status == LeaderStatus::Undecided && !user.suspended
     }
 
     /// A wrongly named leader remains a violation.

@@ -35,7 +35,7 @@ pub(super) trait NodeStore: Send + Sync {
     /// Number of a node after its process has crashed. The node keeps its memory if the process may recover.
     fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32;
 
-    /// Number of a node after all counters of which only differences matter are lowered by `by`.
+    /// Number of a node after all counters of which only differences matter are lowered by `by`, but not below 0.
     fn lowered(&self, id: u8, node: u32, by: u64) -> u32;
 
     /// Number of a message after the same change.
@@ -86,8 +86,8 @@ pub(super) struct NodeSummary {
     /// For each timer, the number of instants left, and whether it expires only after all messages
     /// due by then have arrived.
     pub(super) timers: Box<[(u8, bool)]>,
-    /// Least of its counters of which only differences matter.
-    pub(super) least: u64,
+    /// Range of its counters of which only differences matter.
+    pub(super) counters: Option<CounterRange>,
     /// Memoized results of inputs to it.
     pub(super) memo: Memo,
 }
@@ -95,7 +95,7 @@ pub(super) struct NodeSummary {
 /// Type-independent facts about a message.
 #[derive(Debug)]
 pub(super) struct MessageSummary {
-    pub(super) least: u64,
+    pub(super) counters: Option<CounterRange>,
     /// Memoized numbers of the message under renamings.
     pub(super) memo: Memo,
 }
@@ -153,8 +153,8 @@ where
 
     fn intern_message(&self, mut message: P::Message) -> u32 {
         self.messages.intern(fingerprint_of(&message), || {
-            let least = least_of(|visit| message.visit_shift_invariant(visit));
-            StoredMessage { message, summary: MessageSummary { least, memo: Memo::default() } }
+            let counters = CounterRange::of(|visit| message.visit_shift_invariant(visit));
+            StoredMessage { message, summary: MessageSummary { counters, memo: Memo::default() } }
         })
     }
 
@@ -168,11 +168,11 @@ where
     ) -> u32 {
         let print = fingerprint_of(&(id, &process, &user, &pending));
         self.nodes.intern(print, || {
-            let least = least_of(|visit| {
+            let counters = CounterRange::of(|visit| {
                 process.iter_mut().for_each(|process| process.visit_shift_invariant(visit))
             });
             let (awaits_round, timers) = (pending.round, pending.summary());
-            let mut summary = self.users.summarize(&user, awaits_round, timers, least);
+            let mut summary = self.users.summarize(&user, awaits_round, timers, counters);
             summary.exists = process.is_some();
             Node { process, user, pending, summary }
         })
@@ -206,7 +206,7 @@ trait Summarize: Users {
         user: &Self::UserState,
         awaits_round: bool,
         timers: Box<[(u8, bool)]>,
-        least: u64,
+        counters: Option<CounterRange>,
     ) -> NodeSummary {
         NodeSummary {
             next_command: self.next_command(user).map(|(_, must)| must),
@@ -216,7 +216,7 @@ trait Summarize: Users {
             exists: false,
             awaits_round,
             timers,
-            least,
+            counters,
             memo: Memo::default(),
         }
     }
@@ -343,20 +343,20 @@ where
         let node = self.nodes.get(node);
         let mut process = node.process.clone();
         if let Some(process) = &mut process {
-            process.visit_shift_invariant(&mut |number| *number -= by);
+            process.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
         }
         self.intern_node(id, process, node.user.clone(), node.pending.clone())
     }
 
     fn lowered_message(&self, message: u32, by: u64) -> u32 {
         let mut message = self.messages.get(message).message.clone();
-        message.visit_shift_invariant(&mut |number| *number -= by);
+        message.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
         self.intern_message(message)
     }
 
     fn aged_message(&self, message: u32) -> u32 {
         let own = self.messages.get(message);
-        if own.summary.least == u64::MAX {
+        if own.summary.counters.is_none() {
             return message;
         }
         let (mut message, bound) = (own.message.clone(), self.bound.unwrap_or_default().0);
@@ -414,8 +414,25 @@ fn recipients(to: &Recipients, id: u8, n: usize) -> Vec<ProcessId> {
     }
 }
 
-fn least_of(mut show: impl FnMut(&mut dyn FnMut(&mut u64))) -> u64 {
-    let mut least = u64::MAX;
-    show(&mut |number| least = least.min(*number));
-    least
+/// The least and the greatest of some counters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CounterRange {
+    pub(super) least: u64,
+    pub(super) greatest: u64,
+}
+
+impl CounterRange {
+    fn of(mut show: impl FnMut(&mut dyn FnMut(&mut u64))) -> Option<Self> {
+        let mut range: Option<Self> = None;
+        show(&mut |number| {
+            let own = Self { least: *number, greatest: *number };
+            range = Some(range.map_or(own, |range| range.union(own)));
+        });
+        range
+    }
+
+    pub(super) fn union(self, other: Self) -> Self {
+        let (least, greatest) = (self.least.min(other.least), self.greatest.max(other.greatest));
+        Self { least, greatest }
+    }
 }

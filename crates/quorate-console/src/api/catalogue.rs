@@ -31,7 +31,7 @@ fn card(entry: &Entry) -> Value {
             "why": specimen.why,
         })),
         "assumes": profile.assumes.iter().map(|it| it.id()).collect::<Vec<_>>(),
-        "guarantees": profile.guarantees.iter().map(|it| it.id()).collect::<Vec<_>>(),
+        "guarantees": profile.kept_guarantees().map(|it| it.id()).collect::<Vec<_>>(),
         "cost": profile.cost,
         "source": profile.source,
         "traits": {

@@ -2,6 +2,10 @@
 //!
 //! Source: Agrawal and El Abbadi, "An Efficient and Fault-Tolerant Solution for Distributed Mutual Exclusion", ACM TOCS
 //! 9(1), 1991. Processes are arranged in heap order with 0 at the root. The tree need not be complete.
+//!
+//! Departs from the paper: the quorum of a process is the left-most live path, the same for all, where the paper lets each
+//! process choose one. The process itself is added, because the mutex algorithms vote for themselves. A failed process
+//! without a right subtree is replaced by its left one alone.
 
 use super::{Coterie, QuorumSystem};
 use crate::{ProcessId, ProcessSet};

@@ -31,6 +31,8 @@ pub(crate) struct Engine<P: Process, U, O> {
     /// Whether handling a message may take time at any process.
     pub(crate) handling_takes_time: bool,
     pub(crate) handling: Span,
+    /// Handling time of one message of every process. Messages that wait longer show that the receiver is overloaded.
+    pub(crate) queueing: Span,
     pub(crate) traitor_random: Random,
     pub(crate) round: Option<Round>,
     pub(crate) agenda: Agenda<P::Command>,

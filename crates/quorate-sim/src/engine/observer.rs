@@ -95,6 +95,12 @@ pub trait Observer<P: Process> {
         let _ = (at, from, by);
     }
 
+    /// A message that has arrived at the process will be handled only after this time, because more messages wait there than
+    /// all processes together send at a time.
+    fn overloaded(&mut self, at: Moment, wait: Span) {
+        let _ = (at, wait);
+    }
+
     /// A process has ignored an input.
     fn ignore(&mut self, at: Moment, why: &'static str) {
         let _ = (at, why);

@@ -106,6 +106,7 @@ where
             oracle: model.oracle.map(|oracle| Oracle::new(n, &oracle, model.seed)),
             handling_takes_time: slow || model.handling > Span::ZERO,
             handling: model.handling,
+            queueing: Span(model.handling.0.saturating_mul(n as u64)),
             traitor_random: Random::new(model.seed, Stream::Traitors),
             round,
             agenda: Agenda::new(),
@@ -236,6 +237,10 @@ where
         if engine.handling_takes_time {
             let node = &mut self.nodes[envelope.to.index()];
             if let Some(done) = node.busy_until(engine.now, engine.handling) {
+                let wait = done.since(engine.now);
+                if wait > engine.queueing && engine.handling > Span::ZERO {
+                    engine.observer.overloaded(engine.moment(envelope.to), wait);
+                }
                 return engine.enqueue(done, ScheduledEvent::Handled(envelope));
             }
         }

@@ -15,11 +15,43 @@ pub struct FaultLog {
     /// The first delay beyond the bound in an externally driven run: its time, the sender of the message, its receiver,
     /// and how long it took. For a timer or a command, sender and receiver are the same process.
     pub late: Option<(Time, ProcessId, ProcessId, Span)>,
+    /// The first message that had to wait at an overloaded process, and the one that would be handled last.
+    pub overload: Option<(Overload, Overload)>,
     /// Processes that did not follow the algorithm, with their strategies.
     pub traitors: Vec<(ProcessId, Strategy)>,
 }
 
+/// A message that had to wait because its receiver was overloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// When the message arrived.
+    pub time: Time,
+    /// The receiver.
+    pub process: ProcessId,
+    /// Time until it was handled.
+    pub wait: Span,
+}
+
+impl Overload {
+    fn handled_at(&self) -> Time {
+        self.time + self.wait
+    }
+}
+
 impl FaultLog {
+    /// Records a message that has to wait at an overloaded process.
+    pub(crate) fn overloaded(&mut self, overload: Overload) {
+        let (_, last) = self.overload.get_or_insert((overload, overload));
+        if overload.handled_at() > last.handled_at() {
+            *last = overload;
+        }
+    }
+
+    /// The process that was furthest behind at the end of the run, if one still was.
+    pub(crate) fn overloaded_at(&self, end: Time) -> Option<Overload> {
+        self.overload.map(|(_, last)| last).filter(|last| last.handled_at() > end)
+    }
+
     /// The first injected fault that satisfies the condition, with its time.
     pub(crate) fn find(&self, wanted: impl Fn(&FaultEvent) -> bool) -> Option<&(Time, FaultEvent)> {
         self.fault_events.iter().find(|(_, fault)| wanted(fault))

@@ -17,7 +17,7 @@ pub mod trace;
 pub(crate) use beliefs::Beliefs;
 pub use detection::NoticeReport;
 pub(crate) use detection::{Change, Detection};
-pub use fault_log::FaultLog;
 pub(crate) use fault_log::describe_traitor;
+pub use fault_log::{FaultLog, Overload};
 pub(crate) use followers::Followers;
 pub use history::{History, Mark};

@@ -9,7 +9,7 @@ use quorate_core::{
 use crate::engine::network::Loss;
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::name_all;
-use crate::observe::{FaultLog, describe_traitor};
+use crate::observe::{FaultLog, Overload, describe_traitor};
 use crate::scenario::notation::ProcessSelector;
 use crate::scenario::plan::{FaultEvent, Memory, MessageFault};
 use crate::scenario::{Clocks, DetectorChoice, Scenario, Timing};
@@ -20,6 +20,7 @@ pub(crate) fn breach(
     scenario: &Scenario,
     fault_log: &FaultLog,
     accounting: &Accounting,
+    end: Time,
 ) -> Option<String> {
     match assumption {
         Assumption::NoLoss => {
@@ -73,12 +74,13 @@ pub(crate) fn breach(
             let clocks = scenario.local_clocks();
             let wrong = || clocks.wrong.first().map(|clock| wrong_clock(clock.process));
             let odd = odd.map(|(time, fault)| format!("{} at {time}", fault));
-            odd.or_else(|| fault_log.delay()).or_else(wrong).or_else(|| {
+            let overload = || fault_log.overload.map(|(first, _)| describe_overload(first));
+            odd.or_else(|| fault_log.delay()).or_else(overload).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
         }
-        Assumption::EventualSynchrony => fault_log.never_settled(scenario),
+        Assumption::EventualSynchrony => fault_log.never_settled(scenario, end),
         Assumption::TrueServers => {
             let servers = scenario.time_servers();
             let wrong = Clocks::new(scenario, &servers).wrong;
@@ -205,8 +207,8 @@ impl FaultLog {
     }
 
     /// Returns why bounds, known or unknown, do not hold in the end. A clock with a wrong but steady rate still has a
-    /// bound. A process that is still too slow may fall behind without limit.
-    fn never_settled(&self, scenario: &Scenario) -> Option<String> {
+    /// bound. A process that is still too slow, or overloaded at the end, may fall behind without limit.
+    fn never_settled(&self, scenario: &Scenario, end: Time) -> Option<String> {
         let mut unsettled = SortedMap::new();
         for (time, fault) in &self.fault_events {
             match fault {
@@ -220,7 +222,9 @@ impl FaultLog {
             }
         }
         let odd = unsettled.into_values().find(|(odd, ..)| *odd);
-        odd.map(|(_, time, fault)| format!("{fault} from {time} on")).or_else(|| {
+        let overload = || self.overloaded_at(end).map(describe_overload);
+        let odd = odd.map(|(_, time, fault)| format!("{fault} from {time} on"));
+        odd.or_else(overload).or_else(|| {
             (scenario.timing() == Timing::Asynchronous)
                 .then(|| format!("timing is {}", Timing::Asynchronous))
         })
@@ -251,6 +255,10 @@ impl FaultLog {
         };
         (!is_up).then(|| format!("at the end {} were down", name_all(&down)))
     }
+}
+
+fn describe_overload(Overload { time, process, wait }: Overload) -> String {
+    format!("{process} was overloaded: a message that arrived at {time} was handled {wait} later")
 }
 
 fn imperfect(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {

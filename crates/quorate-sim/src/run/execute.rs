@@ -18,7 +18,7 @@ use crate::observe::monitor::{ClockCondition, Status, Violation};
 use crate::observe::trace::TraceSink;
 use crate::observe::{FaultLog, History, describe_traitor};
 use crate::scenario::plan::Plan;
-use crate::scenario::{Clocks, OracleModel, Scenario, Timing};
+use crate::scenario::{Clocks, Delay, OracleModel, Scenario, Timing};
 
 /// Maximum number of processes for which the clock condition is checked by default.
 const CLOCKS_MOST: usize = 64;
@@ -229,6 +229,12 @@ fn summarise<M: Monitors>(
         &ReportContext { scenario, info, undisturbed, assumptions_met, count_self },
         &mut report,
     );
+    // Promises are counted in message delays, so they say nothing about messages of different delays.
+    let equal_delays =
+        matches!(scenario.delay, Delay::Constant(_)) && scenario.link_delay.is_empty();
+    if report.cost.kept.is_some() && equal_delays && scenario.handling.0 == Span::ZERO {
+        report.delays.compare();
+    }
     Ok(Outcome { report, history })
 }
 
@@ -242,7 +248,7 @@ fn common_report(
     history: &History,
 ) -> (Report, bool, bool) {
     let FinishedRun { scenario, info, conditions, ending, now, events, deliveries } = *finished;
-    let assumptions = assumptions(scenario, &info.profile, fault_log, accounting);
+    let assumptions = assumptions(scenario, &info.profile, fault_log, accounting, now);
     let assumptions_met = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
         Verdict::Violated
@@ -298,9 +304,10 @@ fn assumptions(
     profile: &Profile,
     fault_log: &FaultLog,
     accounting: &Accounting,
+    end: Time,
 ) -> Vec<AssumptionReport> {
     let report_of = |&assumption| {
-        let broken_by = breach(assumption, scenario, fault_log, accounting);
+        let broken_by = breach(assumption, scenario, fault_log, accounting, end);
         let (id, sentence) = (assumption.id(), assumption.sentence());
         AssumptionReport { id, sentence, met: broken_by.is_none(), broken_by }
     };

@@ -200,6 +200,14 @@ pub struct DelayReport {
     pub synchronisation: DelayStatistics,
 }
 
+impl DelayReport {
+    /// Compares all delays with the promises of the algorithm.
+    pub(crate) fn compare(&mut self) {
+        self.client.compare();
+        self.synchronisation.compare();
+    }
+}
+
 /// Statistics of a series of delays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayStatistics {
@@ -213,13 +221,22 @@ pub struct DelayStatistics {
     pub max: u64,
     /// Promise of the algorithm in message delays: minimum and maximum.
     pub promised: [u64; 2],
+    /// Whether the promise was kept; none if the run cannot be compared with it.
+    pub kept: Option<bool>,
 }
 
 impl DelayStatistics {
     /// Creates the statistics, with the mean in units of `unit`.
     pub fn new(spread: SpanSummary, unit: Span, promised: [u64; 2]) -> Self {
         let (min, max) = (spread.min.0, spread.max.0);
-        Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised }
+        Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised, kept: None }
+    }
+
+    /// Compares the mean with the promise. A timeout is a little longer than the delays that it waits for.
+    fn compare(&mut self) {
+        const TOLERANCE: f64 = 0.01;
+        let [least, most] = self.promised.map(|delays| delays as f64);
+        self.kept = self.mean.map(|mean| (least - TOLERANCE..=most + TOLERANCE).contains(&mean));
     }
 }
 

@@ -12,7 +12,7 @@ use crate::engine::observer::{Departure, Input, Moment, Observer};
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{Announced, ClockCondition, Violation};
 use crate::observe::trace::{Annotation, Cancelled, Record, RecordKind, TraceEnvelope, TraceSink};
-use crate::observe::{FaultLog, History, Mark, describe_traitor};
+use crate::observe::{FaultLog, History, Mark, Overload, describe_traitor};
 use crate::scenario::plan::{FaultEvent, Memory};
 
 /// Maximum number of marks that are kept for drawing.
@@ -330,6 +330,10 @@ where
 
     fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
         self.fault_log.late.get_or_insert((at.time, from, at.process, by));
+    }
+
+    fn overloaded(&mut self, at: Moment, wait: Span) {
+        self.fault_log.overloaded(Overload { time: at.time, process: at.process, wait });
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {

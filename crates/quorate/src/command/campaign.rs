@@ -131,7 +131,7 @@ impl ProgressFile<'_> {
 
 fn print_shard(shard: Shard, part: CampaignShard) -> Result<(), CommandError> {
     let part = ShardFile::new(shard, ShardResult::Campaign(Box::new(part)));
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     out.write_all(part.write().map_err(CommandError::new)?.as_bytes())?;
     Ok(out.flush()?)
 }

@@ -24,7 +24,7 @@ pub(crate) fn experiment(flags: &arguments::ExperimentFlags) -> CommandResult {
     if let Some(shard) = flags.shard {
         let part = experiment.run_shard(&flags.options(), shard, &TerminalProgress::new());
         let part = ShardFile::new(shard, ShardResult::Experiment(part.map_err(CommandError::new)?));
-        let mut out = anstream::stdout().lock();
+        let mut out = crate::output::stdout();
         out.write_all(part.write().map_err(CommandError::new)?.as_bytes())?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
@@ -71,7 +71,7 @@ pub(super) fn write_results(
 ) -> CommandResult {
     let name = experiment.name;
     files.write(experiment, findings)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     if json {
         findings.write_json(name, &mut out)?;
     } else {
@@ -82,7 +82,7 @@ pub(super) fn write_results(
 }
 
 fn list(json: bool) -> CommandResult {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     if json {
         let all = EXPERIMENTS.iter().map(|experiment| {
             json!({ "name": experiment.name, "summary": experiment.summary, "seeds": experiment.seeds })

@@ -44,7 +44,7 @@ pub(crate) fn run_shrink(scenario: &Scenario, flags: &ReplayFlags) -> CommandRes
             let path = super::sim::quoted(&path.to_string_lossy());
             writeln!(stderr, "replay: quorate replay {path}")?;
         }
-        _ => anstream::stdout().lock().write_all(text.as_bytes())?,
+        _ => crate::output::stdout().write_all(text.as_bytes())?,
     }
     Ok(ExitCode::FAILURE)
 }

@@ -13,7 +13,7 @@ pub(crate) fn print(
     report: &CampaignReport,
     json: bool,
 ) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     if json {
         serde_json::to_writer(&mut out, report)?;
         return writeln!(out);

@@ -16,7 +16,7 @@ const STEPS_MOST: usize = 60;
 
 /// Prints the report to stdout.
 pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     let report = &checked.report;
     if flags.json {
         serde_json::to_writer(&mut out, report)?;

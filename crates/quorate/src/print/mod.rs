@@ -24,7 +24,7 @@ pub(crate) fn outcome(
     json: bool,
     command: &str,
 ) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     if json {
         serde_json::to_writer(&mut out, &outcome.report)?;
         return writeln!(out);

@@ -214,7 +214,13 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let [least, most] = delay.promised;
         let promised =
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
-        delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
+        let within = |mean: f64| (least as f64..=most as f64).contains(&mean);
+        let remark = |mean: f64| match delay.kept {
+            Some(false) => format!(" {BAD}✗{BAD:#}"),
+            None if !within(mean) => ", not comparable here".to_owned(),
+            _ => String::new(),
+        };
+        delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised}{})", remark(mean)))
     };
     let client = match (&report.multicast, &report.election, &report.agreement) {
         (Some(_), ..) => "to delivery",

@@ -19,7 +19,8 @@
 //! learn the same leader, or ask again. If each such ELECTION began an election, as the textbook literally says, then with
 //! varying delays 64 processes that begin at the same time would send millions of messages instead of a few thousand.
 //!
-//! An ELECTION from a greater process counts as an ANSWER.
+//! The headers of `bully` and `bully-all` list the differences to the paper: an ELECTION from a greater process counts as an
+//! ANSWER, processes that are known to have crashed are not asked, and the rule above about recent leaders.
 
 use core::fmt::Debug;
 use core::hash::Hash;

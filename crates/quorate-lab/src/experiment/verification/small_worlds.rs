@@ -24,6 +24,7 @@ pub(super) struct SmallWorld {
     pair: Option<[u32; 2]>,
     requests: u8,
     crashes: u8,
+    recoveries: u8,
     /// Number of faults that an agreement must tolerate.
     tolerates: Option<usize>,
     pub(super) only: Option<Property>,
@@ -43,6 +44,7 @@ impl SmallWorld {
             pair: None,
             requests: 1,
             crashes: 0,
+            recoveries: 0,
             tolerates: None,
             only: None,
         }
@@ -70,6 +72,11 @@ impl SmallWorld {
         Self { crashes, ..self }
     }
 
+    /// Crashes after each of which the process may recover.
+    fn recovering(self, crashes: u8) -> Self {
+        Self { crashes, recoveries: crashes, ..self }
+    }
+
     /// As many crashes as the algorithm must tolerate.
     fn tolerating(self, crashes: u8) -> Self {
         Self { tolerates: Some(crashes.into()), ..self.crashing(crashes) }
@@ -90,7 +97,11 @@ impl SmallWorld {
         CheckConfig {
             scenario,
             requests: self.requests,
-            budget: Budget { crashes: self.crashes, ..Budget::default() },
+            budget: Budget {
+                crashes: self.crashes,
+                recoveries: self.recoveries,
+                ..Budget::default()
+            },
             crashable: None,
             lease: 3,
             renewals: Some(0),
@@ -115,6 +126,7 @@ impl SmallWorld {
         }
         match (self.pair, self.requesters) {
             (Some([one, other]), _) => words += &format!(", p{one} and p{other} ask"),
+            (None, Requesters::First(1)) => words += ", p0 asks",
             (None, Requesters::First(2)) => words += ", p0 and p1 ask",
             (None, Requesters::First(count)) => words += &format!(", p0 to p{} ask", count - 1),
             _ => words += ", all ask",
@@ -127,6 +139,11 @@ impl SmallWorld {
             1 => words += ", 1 crash",
             more => words += &format!(", {more} crashes"),
         }
+        match self.recoveries {
+            0 => {}
+            1 => words += " and recovery",
+            _ => words += " and recoveries",
+        }
         words
     }
 }
@@ -135,7 +152,8 @@ impl SmallWorld {
 pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
     // With timers, one more pure client adds millions of states.
     if profile.layer == Layer::Mutex && profile.assumes.contains(&Assumption::BoundedDrift) {
-        return vec![SmallWorld::new(profile.name, 2), SmallWorld::new(profile.name, 3).asking(2)];
+        let small = |n| SmallWorld::new(profile.name, n);
+        return vec![small(2), small(2).asking(1).recovering(1), small(3).asking(2)];
     }
     let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
     let pair = explored.then(|| SmallWorld::new(profile.name, 2));
@@ -146,6 +164,9 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
     let small = |n| SmallWorld::new(profile.name, n);
     let tolerates =
         |crashes| if profile.assumes.contains(&Assumption::NoCrash) { 0 } else { crashes };
+    let may_recover = ![Assumption::NoCrash, Assumption::CrashStop]
+        .iter()
+        .any(|excludes| profile.assumes.contains(excludes));
     let facts = catalogue().get(profile.name).map(Entry::facts);
     let votes = facts.is_some_and(|facts| !facts.quorums.is_empty());
     // Quorums that avoid crashed processes make crashes worth exploring.
@@ -163,13 +184,22 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         Layer::Mutex if states_rarely_recur => {
             vec![small(3), small(3).asking(2).twice(), small(3).twice()]
         }
+        Layer::Mutex if tolerates(1) > 0 => {
+            vec![small(3).twice(), small(3).twice().crashing(2), small(4), small(4).crashing(1)]
+        }
         Layer::Mutex => vec![small(3).twice(), small(4)],
+        Layer::Election if may_recover => {
+            vec![small(3), small(3).crashing(2), small(3).asking(2).recovering(2), small(4)]
+        }
         Layer::Election => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
         Layer::Agreement if profile.assumes.contains(&Assumption::LessThanAThird) => {
             vec![small(3), small(4).tolerating(1)]
         }
         Layer::Agreement if profile.assumes.contains(&Assumption::FewCrashes) => {
             vec![small(3), small(3).tolerating(1), small(4)]
+        }
+        Layer::Agreement if profile.assumes.contains(&Assumption::Memory) => {
+            vec![small(3), small(3).crashing(1), small(3).recovering(2), small(4).recovering(1)]
         }
         Layer::Agreement => vec![small(3), small(3).crashing(tolerates(1)), small(4)],
         Layer::Multicast => {
@@ -188,6 +218,10 @@ fn of_ours(name: &'static str) -> Vec<SmallWorld> {
     worlds.extend([1, 2].map(|crashes| over("vcube", 3).crashing(crashes)));
     worlds.push(over("vcube", 3).twice().crashing(2));
     worlds.extend(["majority", "grid"].map(|quorums| over(quorums, 3).crashing(2)));
+    // Over fixed coteries, processes may recover.
+    worlds.extend(
+        ["majority", "tree", "grid-fixed"].map(|quorums| over(quorums, 3).asking(2).recovering(1)),
+    );
     worlds.push(over("vcube", 4));
     worlds.extend([1, 2, 3].map(|crashes| over("vcube", 4).asking(2).crashing(crashes)));
     worlds.extend([[0, 2], [0, 3]].map(|pair| over("vcube", 4).asked_by(pair).crashing(3)));
@@ -210,6 +244,10 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
     match profile.name {
         "quorum-without-attempts" => {
             vec![small(4).over("majority").asking(2).crashing(2)]
+        }
+        "quorum-published-dropping" => {
+            // p2 is outside the quorum {p0, p1, p3} of the voters that it asks.
+            vec![small(5).over("tree").asked_by([2, 4]).crashing(1).only(breaks)]
         }
         "quorum-published" => {
             let mut worlds = Vec::new();
@@ -252,7 +290,15 @@ mod tests {
             let worlds = of_sound(profile.expect("a known name"));
             worlds.iter().map(SmallWorld::words).collect::<Vec<_>>().join("; ")
         };
-        assert_eq!(words("leased-quorum"), "n = 2, all ask; n = 3, p0 and p1 ask");
+        assert_eq!(
+            words("leased-quorum"),
+            "n = 2, all ask; n = 2, p0 asks, 1 crash and recovery; n = 3, p0 and p1 ask"
+        );
+        assert_eq!(
+            words("token-ring"),
+            "n = 2, all ask; n = 3, all ask twice; n = 3, all ask twice, 2 crashes; n = 4, all ask; \
+             n = 4, all ask, 1 crash"
+        );
         assert_eq!(
             words("central"),
             "n = 2, all ask; n = 3, all ask twice; n = 3, all ask twice, 2 crashes; n = 5, all ask, 2 crashes"
@@ -267,7 +313,7 @@ mod tests {
             words("lamport"),
             "n = 2, all ask; n = 3, all ask; n = 3, p0 and p1 ask twice; n = 3, all ask twice"
         );
-        for name in ["token-ring", "ricart-agrawala", "suzuki-kasami", "raymond"] {
+        for name in ["ricart-agrawala", "suzuki-kasami", "raymond"] {
             assert_eq!(words(name), "n = 2, all ask; n = 3, all ask twice; n = 4, all ask");
         }
         assert_eq!(words("quorum").split("; ").filter(|it| it.starts_with("vcube")).count(), 10);

@@ -1,9 +1,10 @@
 //! Agreement, validity and termination, judged from one record of proposals and decisions.
 //!
-//! A process is correct if it has not crashed in the whole run and is not a traitor. Nothing is expected of other
-//! processes, and their decisions violate nothing. All three properties are judged at the end of the run, because only
-//! then the set of correct processes is known. Cost: O(log n) for each proposal and each decision, O(n) comparisons of
-//! decisions at the end.
+//! A process is correct if it has not crashed in the whole run and is not a traitor. A process that has recovered is not
+//! correct. If the algorithm counts on its memory, it is bound like a correct one all the same: it has to decide, and to
+//! decide the same. Nothing is expected of other processes, and their decisions violate nothing. All three properties
+//! are judged at the end of the run, because only then these sets are known. Cost: O(log n) for each proposal and each
+//! decision, O(n) comparisons of decisions at the end.
 
 use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::definition::agreement::{
@@ -26,7 +27,10 @@ pub(crate) struct Decisions {
     changed: Vec<(Moment, Decision)>,
     blocked: ProcessSet,
     traitors: ProcessSet,
+    /// Processes that have crashed, and may have recovered.
     crashed: ProcessSet,
+    /// Processes of which nothing is expected, because they are down or were.
+    lost: ProcessSet,
     agreement: Option<Violation>,
     validity: Option<Violation>,
     termination: Option<Violation>,
@@ -45,6 +49,7 @@ impl Decisions {
             blocked: ProcessSet::new(),
             traitors,
             crashed: ProcessSet::new(),
+            lost: ProcessSet::new(),
             agreement: None,
             validity: None,
             termination: None,
@@ -72,8 +77,14 @@ impl Decisions {
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
         self.crashed.insert(process);
+        self.lost.insert(process);
         // A crashed process does not wait for other processes.
         self.blocked.remove(process);
+    }
+
+    /// The process has recovered with its memory, and is bound again.
+    pub(crate) fn recovered(&mut self, process: ProcessId) {
+        self.lost.remove(process);
     }
 
     /// Processes that have not crashed so far and are not traitors.
@@ -81,19 +92,24 @@ impl Decisions {
         &(&ProcessSet::all(self.n) - &self.crashed) - &self.traitors
     }
 
+    /// Processes that have to decide, and to decide the same: the correct ones, and those that have recovered.
+    pub(crate) fn bound(&self) -> ProcessSet {
+        &(&ProcessSet::all(self.n) - &self.lost) - &self.traitors
+    }
+
     /// Judges the end of a run. If the first proposal is older than `patience`, all correct processes should have
     /// decided even if the run was stopped.
     pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
-        let correct = self.correct();
-        self.agreement = self.disagreement(&correct);
-        let decided = self.decided.iter().filter(|(process, _)| correct.contains(**process));
+        let (correct, bound) = (self.correct(), self.bound());
+        self.agreement = self.disagreement(&bound);
+        let decided = self.decided.iter().filter(|(process, _)| bound.contains(**process));
         self.validity =
             decided.filter_map(|(_, (at, decision))| self.invalid(&correct, *at, decision)).next();
         let begun = self.begun();
         let owes = |process: &ProcessId| {
             owes_decision(
                 begun.is_some(),
-                correct.contains(*process),
+                bound.contains(*process),
                 self.decided.contains_key(process),
             )
         };
@@ -120,29 +136,25 @@ impl Decisions {
         self.termination = Some(Violation { property, time: now, detail, events });
     }
 
-    /// Two correct processes that decided differently, or a correct process that changed its decision.
-    fn disagreement(&self, correct: &ProcessSet) -> Option<Violation> {
+    /// Two bound processes that decided differently, or a bound process that changed its decision.
+    fn disagreement(&self, bound: &ProcessSet) -> Option<Violation> {
         let property = Property::Agreement;
         let text = |decision: &Decision| self.agreement_kind.display_decision(decision).to_string();
-        if let Some((at, again)) = self.changed.iter().find(|(at, _)| correct.contains(at.process))
-        {
+        if let Some((at, again)) = self.changed.iter().find(|(at, _)| bound.contains(at.process)) {
             let (first_at, first) = &self.decided[&at.process];
             let detail =
                 format!("{} decided {}, and then {}", at.process, text(first), text(again));
             let events = vec![self.decision(*first_at, first), self.decision(*at, again)];
             return Some(Violation { property, time: at.time, detail, events });
         }
-        let mut of_correct = self
-            .decided
-            .values()
-            .filter(|(at, _)| correct.contains(at.process))
-            .collect::<Vec<_>>();
-        of_correct.sort_by_key(|(at, _)| at.event);
-        let decisions = of_correct.iter().map(|(_, decision)| decision);
+        let mut of_bound =
+            self.decided.values().filter(|(at, _)| bound.contains(at.process)).collect::<Vec<_>>();
+        of_bound.sort_by_key(|(at, _)| at.event);
+        let decisions = of_bound.iter().map(|(_, decision)| decision);
         let (_, other) = disagreement(decisions)?;
-        let (at, _) = of_correct.iter().find(|(_, decision)| decision == other)?;
+        let (at, _) = of_bound.iter().find(|(_, decision)| decision == other)?;
         let mut sides: Vec<(&Decision, Vec<ProcessId>)> = Vec::new();
-        for (at, decision) in &of_correct {
+        for (at, decision) in &of_bound {
             match sides.iter_mut().find(|(side, _)| *side == decision) {
                 Some((_, processes)) => processes.push(at.process),
                 None => sides.push((decision, vec![at.process])),
@@ -152,11 +164,11 @@ impl Decisions {
             format!("{} decided {}", name_all(processes.iter().copied()), text(decision))
         };
         let detail = sides.iter().map(side).collect::<Vec<_>>().join(", ");
-        let events = of_correct.iter().map(|(at, decision)| self.decision(*at, decision)).collect();
+        let events = of_bound.iter().map(|(at, decision)| self.decision(*at, decision)).collect();
         Some(Violation { property, time: at.time, detail, events })
     }
 
-    /// Returns why the decision of a correct process is invalid, or none if it is valid.
+    /// Returns why the decision of a bound process is invalid, or none if it is valid.
     fn invalid(&self, correct: &ProcessSet, at: Moment, decision: &Decision) -> Option<Violation> {
         let participant = |process| Participant {
             proposal: self.proposal_of(process),

@@ -131,7 +131,7 @@ fn hang(
         down => format!(": awaiting {}", down.join(", ")),
     };
     let why = match circle {
-        Some(circle) if why.is_empty() => format!(" in a circle: {}", describe(&circle)),
+        Some(circle) if why.is_empty() => format!(" because of a circle: {}", describe(&circle)),
         _ => why,
     };
     Violation {

@@ -1,7 +1,7 @@
 //! Agreement: proposals and decisions of the processes, and the properties agreement, validity and termination.
 
 use quorate_core::agreement::{Agreement, AgreementKind, Command, Decision, Output, Value};
-use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
+use quorate_core::{Assumption, Layer, ProcessId, ProcessSet, Property, Span};
 
 use crate::engine::observer::Moment;
 use crate::observe::Mark;
@@ -57,6 +57,7 @@ fn run_setup(
         monitors: AgreementMonitors {
             decisions: Decisions::new(n, agreement_kind, traitors),
             agreement_kind,
+            binds_recovered: info.profile.assumes.contains(&Assumption::Memory),
             delays: SpanSummary::default(),
             patience: scenario.patience(never_quiescent),
         },
@@ -100,6 +101,8 @@ pub fn proposals(
 #[derive(Clone, Debug)]
 pub struct AgreementMonitors {
     decisions: Decisions,
+    /// Whether a process that has recovered must decide like the others. Otherwise it counts as faulty, as with liars.
+    binds_recovered: bool,
     agreement_kind: AgreementKind,
     /// Delays from the first proposal to each decision.
     delays: SpanSummary,
@@ -155,14 +158,18 @@ impl Monitors for AgreementMonitors {
         self.decisions.crashed(at.process);
     }
 
-    fn recovered(&mut self, _: Moment, _: Memory) {}
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        if self.binds_recovered && memory == Memory::Kept {
+            self.decisions.recovered(at.process);
+        }
+    }
 
     fn end(&mut self, end: &RunEnd<'_>) {
         self.decisions.end(end.now, end.ending, self.patience);
     }
 
     fn finding(&self, property: Property) -> Finding<'_> {
-        match property {
+        let judged = match property {
             Property::Agreement => Finding::of(self.decisions.agreement()),
             Property::Validity => Finding::of(self.decisions.validity()),
             Property::Termination => {
@@ -172,17 +179,19 @@ impl Monitors for AgreementMonitors {
                 ))
             }
             _ => unreachable!("a property of another family"),
-        }
+        };
+        let vacuous = self.decisions.begun().is_none();
+        judged.or_open(vacuous.then_some("no process has proposed anything"))
     }
 
     fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         let all = || ProcessId::all(context.scenario.processes);
-        let correct = self.decisions.correct();
+        let (correct, bound) = (self.decisions.correct(), self.decisions.bound());
         let proposals: Vec<Option<u64>> =
             all().map(|process| self.decisions.proposal_of(process).map(|value| value.0)).collect();
         report.requests = proposals.iter().flatten().count() as u64;
         let undecided = |process: &ProcessId| self.decisions.decision_of(*process).is_none();
-        report.waiting = correct.iter().filter(undecided).map(ProcessId::number).collect();
+        report.waiting = bound.iter().filter(undecided).map(ProcessId::number).collect();
         let cost = &context.info.cost;
         let comparable = context.undisturbed
             && context.count_self

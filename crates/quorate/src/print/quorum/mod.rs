@@ -27,7 +27,7 @@ pub(crate) fn print(
     shown: ProcessId,
     json: bool,
 ) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    let mut out = crate::output::stdout();
     if json {
         serde_json::to_writer(&mut out, report)?;
         return writeln!(out);
