@@ -9,7 +9,7 @@
 //!   termination only while it does not.
 //! - **Costs**: 3(n - 1) messages to commit: PREPARE, YES and COMMIT; three message delays. Fewer to abort.
 //! - **Departs from the paper**: a detector reports crashes in place of timeouts. Participants do not acknowledge the
-//!   decision; a prepared participant that was down asks for it when it recovers.
+//!   decision; a prepared participant that was down asks for it when it recovers, and one that has aborted says so again.
 //!
 //! ```text
 //!   participant: Initial --PREPARE, for--> Prepared --COMMIT--> committed
@@ -303,6 +303,8 @@ impl Process for TwoPhaseCommit {
             Phase::Decided(decision) if self.is_coordinator() => {
                 out.send_to_others(verdict(decision));
             }
+            // The PREPARE that would have been answered may have been lost while the process was down.
+            Phase::Decided(Value::ABORT) => out.send(self.coordinator, Message::No),
             Phase::Decided(_) => {}
             // The others have received at most PREPARE, so none of them can have committed.
             Phase::Initial | Phase::CollectingVotes(_) if self.is_coordinator() => {
