@@ -64,6 +64,12 @@ impl FaultLog {
         crashes.map(|(_, fault)| fault.victim()).collect()
     }
 
+    /// Whether the process has crashed at this time or later.
+    pub(crate) fn crashed_since(&self, process: ProcessId, since: Time) -> bool {
+        let mut recent = self.fault_events.iter().rev().take_while(|(time, _)| *time >= since);
+        recent.any(|(_, fault)| matches!(fault, FaultEvent::Crash(victim) if *victim == process))
+    }
+
     /// Time of the last crash of the process, if it is still down.
     pub fn down_since(&self, process: ProcessId) -> Option<Time> {
         self.fault_events.iter().rev().find_map(|(time, fault)| match fault {

@@ -3,7 +3,9 @@
 
 use std::fmt::{Debug, Display};
 
-use quorate_core::{Belief, Kind, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{
+    Belief, Kind, Layer, Message, Process, ProcessId, ProcessSet, SortedMap, Span, Time,
+};
 
 use super::monitors::Monitors;
 use crate::engine::Slab;
@@ -24,6 +26,8 @@ pub struct Watch<'t, M> {
     pub accounting: Accounting,
     /// Faults that happened during the run.
     pub fault_log: FaultLog,
+    /// The last time at which an observer learned that a process is alive.
+    trusted_since: SortedMap<(ProcessId, ProcessId), Time>,
     /// The monitors of the family.
     pub monitors: M,
     /// Events that users can observe.
@@ -52,6 +56,7 @@ impl<'t, M: Monitors> Watch<'t, M> {
             carries_metadata: monitors.marks_messages() || trace.is_some(),
             accounting,
             fault_log: FaultLog::default(),
+            trusted_since: SortedMap::new(),
             monitors,
             history: History::new(HISTORY_MOST),
             clock_condition: None,
@@ -147,8 +152,15 @@ impl<'t, M: Monitors> Watch<'t, M> {
         let crashed = matches!(belief, Belief::Crashed(_));
         let about = belief.about();
         self.trace(at, because_of, || RecordKind::Belief { about: about.number(), crashed });
-        if crashed && self.fault_log.down_since(about).is_none() {
-            self.fault_log.wrong_belief.get_or_insert((at.time, at.process, about));
+        let pair = (at.process, about);
+        if !crashed {
+            self.trusted_since.insert(pair, at.time);
+        } else if self.fault_log.down_since(about).is_none() {
+            // A report of a crash may arrive after the process has recovered. It is late then, not wrong.
+            let trusted = self.trusted_since.get(&pair).copied().unwrap_or(Time::ZERO);
+            if !self.fault_log.crashed_since(about, trusted) {
+                self.fault_log.wrong_belief.get_or_insert((at.time, at.process, about));
+            }
         }
     }
 
