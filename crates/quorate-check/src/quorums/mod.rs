@@ -19,7 +19,7 @@ mod sample;
 mod survival;
 mod view;
 
-use quorate_core::quorum::{AnySystem, QuorumSystem};
+use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
 use serde::Serialize;
 
@@ -53,6 +53,10 @@ pub struct QuorumReport {
     pub quorums: Vec<OwnQuorum>,
     /// Number of processes that are not in that list because there are too many.
     pub quorums_left_out: usize,
+    /// All paths of a tree that are sufficient under that view, or the left-most ones; empty for other systems.
+    pub paths: Vec<Vec<u32>>,
+    /// Whether there are more such paths.
+    pub paths_left_out: bool,
     /// Number of quorums built for the following figures of the given view: all quorums, or some.
     pub quorums_built: usize,
     /// Live processes that were found to have no quorum.
@@ -101,6 +105,9 @@ pub struct QuorumReport {
     pub survives: Survival,
 }
 
+/// Maximum number of paths of a tree that are listed.
+const PATHS_MOST: usize = 32;
+
 /// Analyses a system under the view that `failed` have failed. Views that are too many to enumerate are sampled with the
 /// seed. If not all quorums can be listed, the one of `shown` is.
 pub fn analyse(
@@ -120,7 +127,15 @@ pub fn analyse(
         let mut sampler = sample::ViewSampler::new(system, seed);
         (sampler.intersections(), survival::estimated_survival(&mut sampler))
     };
+    let mut paths = match system {
+        AnySystem::Fixed(AnyCoterie::Tree(tree)) => tree.alternatives(failed, PATHS_MOST + 1),
+        _ => Vec::new(),
+    };
+    let paths_left_out = paths.len() > PATHS_MOST;
+    paths.truncate(PATHS_MOST);
     QuorumReport {
+        paths: paths.iter().map(numbers).collect(),
+        paths_left_out,
         system: system.name(),
         processes: n,
         failed: numbers(failed),

@@ -7,6 +7,8 @@
 //! process choose one. The process itself is added, because the mutex algorithms vote for themselves. A failed process
 //! without a right subtree is replaced by its left one alone.
 
+use alloc::vec::Vec;
+
 use super::{Coterie, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
@@ -44,13 +46,35 @@ impl Tree {
         Some(path)
     }
 
-    /// The quorums of all paths without failures, from left to right.
-    pub fn paths(&self) -> impl Iterator<Item = ProcessSet> + '_ {
-        let leaves = (0..self.n).filter(|node| 2 * node + 1 >= self.n);
-        leaves.map(|leaf| {
-            let up = core::iter::successors(Some(leaf), |&node| (node > 0).then(|| (node - 1) / 2));
-            up.map(ProcessId::from_index).collect()
-        })
+    /// All live paths, from left to right, with every choice of paths in place of a failed process; at most `most` of
+    /// them. Each one is sufficient without the process that uses it.
+    pub fn alternatives(&self, failed: &ProcessSet, most: usize) -> Vec<ProcessSet> {
+        if self.n == 0 { Vec::new() } else { self.alternatives_below(0, failed, most) }
+    }
+
+    fn alternatives_below(&self, root: usize, failed: &ProcessSet, most: usize) -> Vec<ProcessSet> {
+        let children = [2 * root + 1, 2 * root + 2].into_iter().filter(|child| *child < self.n);
+        let below: Vec<Vec<ProcessSet>> =
+            children.map(|child| self.alternatives_below(child, failed, most)).collect();
+        let process = ProcessId::from_index(root);
+        let is_live = !failed.contains(process);
+        let mut all: Vec<ProcessSet> = match below.as_slice() {
+            [] => is_live.then(|| ProcessSet::from_iter([process])).into_iter().collect(),
+            _ if is_live => {
+                let mut paths: Vec<ProcessSet> = below.into_iter().flatten().collect();
+                paths.iter_mut().for_each(|path| {
+                    path.insert(process);
+                });
+                paths
+            }
+            [left] => left.clone(),
+            [left, right, ..] => {
+                let pairs = left.iter().flat_map(|one| right.iter().map(move |other| one | other));
+                pairs.take(most).collect()
+            }
+        };
+        all.truncate(most);
+        all
     }
 }
 
@@ -79,7 +103,6 @@ impl Coterie for Tree {}
 mod tests {
     use super::*;
     use std::string::ToString;
-    use std::vec::Vec;
 
     /// Figure 3.1 of the monograph counts from 1.
     fn set(from_one: &[u32]) -> ProcessSet {
@@ -88,8 +111,24 @@ mod tests {
 
     #[test]
     fn the_tree_of_seven_is_that_of_the_figure() {
-        let paths: Vec<ProcessSet> = Tree::new(7).paths().collect();
+        let tree = Tree::new(7);
+        let paths = tree.alternatives(&ProcessSet::new(), 100);
         assert_eq!(paths, [set(&[1, 2, 4]), set(&[1, 2, 5]), set(&[1, 3, 6]), set(&[1, 3, 7])]);
+        let without_3 = tree.alternatives(&set(&[3]), 100);
+        assert_eq!(without_3, [set(&[1, 2, 4]), set(&[1, 2, 5]), set(&[1, 6, 7])]);
+    }
+
+    #[test]
+    fn the_left_most_alternative_is_the_quorum() {
+        for n in 1..=12 {
+            let tree = Tree::new(n);
+            for failed in 0..1u32 << n {
+                let failed: ProcessSet =
+                    ProcessId::all(n).filter(|it| failed >> it.index() & 1 == 1).collect();
+                let first = tree.alternatives(&failed, 1_000).into_iter().next();
+                assert_eq!(first, tree.path(0, &failed), "n = {n}, failed: {failed}");
+            }
+        }
     }
 
     #[test]

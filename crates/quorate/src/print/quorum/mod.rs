@@ -16,6 +16,8 @@ use super::style::BOLD;
 const QUORUMS_MOST: usize = 16;
 /// Maximum number of quorums printed of a very large system.
 const QUORUMS_OF_VERY_MANY: usize = 4;
+/// Maximum number of paths of a tree printed.
+const PATHS_MOST: usize = 8;
 /// Maximum number of members of a quorum printed.
 const MEMBERS_MOST: usize = 24;
 
@@ -35,6 +37,7 @@ pub(crate) fn print(
     write_title(&mut out, report, failed)?;
     drawing::write(&mut out, system, failed, shown)?;
     write_quorums(&mut out, report, failed)?;
+    write_paths(&mut out, report)?;
     verdicts::write(&mut out, report)?;
     out.flush()
 }
@@ -71,6 +74,24 @@ fn write_quorums(
         }
         more => writeln!(out, "  and {more} more\n"),
     }
+}
+
+/// The paths of a tree, of which a process uses the left-most one.
+fn write_paths(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    if report.paths.is_empty() {
+        return Ok(());
+    }
+    let in_place = if report.failed.is_empty() {
+        ""
+    } else {
+        ", with both subtrees in place of a failed process"
+    };
+    writeln!(out, "{BOLD}paths{BOLD:#}, each of which is enough{in_place}")?;
+    for path in report.paths.iter().take(PATHS_MOST) {
+        writeln!(out, "  {}", in_braces(path))?;
+    }
+    let more = report.paths_left_out || report.paths.len() > PATHS_MOST;
+    writeln!(out, "{}", if more { "  and more; --json lists up to 32\n" } else { "" })
 }
 
 /// Formats `{0, 1, 4}`; a long set is truncated and followed by its size.
