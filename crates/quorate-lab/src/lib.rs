@@ -10,6 +10,7 @@ mod attempt;
 pub mod campaign;
 mod cause;
 pub mod experiment;
+pub mod logical_time;
 pub mod shard;
 pub mod shard_file;
 mod shrink;

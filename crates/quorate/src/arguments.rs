@@ -6,6 +6,7 @@ mod campaign;
 #[cfg(feature = "service")]
 mod certs;
 mod check;
+mod clocks;
 mod diagram;
 mod draw;
 mod experiment;
@@ -41,6 +42,7 @@ pub(crate) use campaign::CampaignFlags;
 #[cfg(feature = "service")]
 pub(crate) use certs::CertsFlags;
 pub(crate) use check::CheckFlags;
+pub(crate) use clocks::ClocksFlags;
 pub(crate) use diagram::{DiagramFlags, ViewFlags};
 pub(crate) use draw::DrawFlags;
 #[cfg(feature = "service")]
@@ -70,6 +72,7 @@ Examples:
   quorate sim ricart-agrawala -n 3 --requesters all --diagram run.svg
                                                               Draw a space-time diagram
   quorate quorum vcube -n 8 --failed 2,5                      Analyse a quorum system
+  quorate clocks 'p: a m!; q: b m? c'                         Stamp events with logical clocks
   quorate campaign ricart-agrawala --seeds 200                Run many random scenarios
   quorate check ricart-agrawala -n 3 --requests 2             Explore every interleaving
   quorate experiment mutex-cost --up-to 32                    Compare the costs of algorithms
@@ -100,6 +103,8 @@ pub(crate) enum Command {
     Draw(DrawFlags),
     /// Analyse a quorum system: quorums, load, intersection and tolerated failures
     Quorum(QuorumFlags),
+    /// Stamp events with logical clocks: happened-before, concurrency, consistent cuts, exercises
+    Clocks(ClocksFlags),
     /// Run an algorithm in many random scenarios inside its assumptions
     Campaign(CampaignFlags),
     /// Merge the parts of a campaign or experiment that ran on several machines

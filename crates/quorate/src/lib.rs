@@ -60,6 +60,7 @@ pub fn main() -> ExitCode {
         Command::Replay(replay) => command::replay::replay(&replay),
         Command::Draw(draw) => command::draw::draw(&draw),
         Command::Quorum(quorum) => command::quorum::quorum(&quorum),
+        Command::Clocks(flags) => command::clocks::clocks(&flags),
         Command::Campaign(campaign) => command::campaign::run(&campaign),
         Command::Merge(merge) => command::merge::merge(&merge),
         Command::Check(check) => command::check::check(&check),

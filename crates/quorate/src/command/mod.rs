@@ -8,6 +8,7 @@ pub(crate) mod campaign;
 #[cfg(feature = "service")]
 pub(crate) mod certs;
 pub(crate) mod check;
+pub(crate) mod clocks;
 #[cfg(feature = "service")]
 pub(crate) mod cluster;
 pub(crate) mod draw;

@@ -4,6 +4,7 @@ mod agreement;
 pub(crate) mod campaign;
 pub(crate) mod check;
 mod clock;
+pub(crate) mod clocks;
 mod detection;
 mod election;
 pub(crate) mod quorum;
