@@ -112,7 +112,7 @@ fn a_large_quorum_system_is_told_of_in_few_lines() {
     for system in
         ["vcube", "grid", "tree", "grid-fixed", "majority", "plane", "wall", "grid-rebuilt"]
     {
-        let text = stdout(&format!("quorum {system} -n 3000 --failed 1,2"));
+        let text = stdout(&format!("quorum {system} -n 1000 --failed 1,2"));
         assert!(text.lines().count() < 45, "{text}");
         assert!(text.contains("sampled views"), "{text}");
     }

@@ -1,12 +1,13 @@
 //! JSON report and saved files of `campaign`.
 
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::number;
-use crate::support::{Run, quorate};
+use crate::support::{Run, command, quorate};
 
 fn report(arguments: &str) -> (Value, Run) {
     crate::report(Path::new("."), &format!("campaign {arguments} --no-shrink"))
@@ -184,5 +185,25 @@ fn an_interrupted_command_reports_what_it_has_covered() {
         let run = Run::of(timeout);
         assert_eq!(run.code, Some(130), "{run}");
         assert!(run.stdout.contains(covered), "{run}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_does_not_change_the_exit_code() {
+    for (arguments, code) in [
+        ("campaign maekawa-original --seeds 20 --no-shrink", 1),
+        ("check maekawa-original -n 3 --requesters all", 1),
+        (
+            "sim maekawa-original -n 3 --quorums majority --requesters all --delay uniform:1ms..3ms --seed 1",
+            1,
+        ),
+        ("quorum tree -n 7", 0),
+    ] {
+        let mut command = command(Path::new("."));
+        command.args(arguments.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        drop(child.stdout.take());
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(code), "{arguments}");
     }
 }

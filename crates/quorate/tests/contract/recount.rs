@@ -548,7 +548,7 @@ fn a_drawn_link_has_two_ends() {
 #[test]
 fn a_detector_that_was_wrong_was_not_perfect() {
     // Handling takes so long that heartbeats arrive late: no process has crashed, yet the server suspects some.
-    let flags = "central -n 4 --detector heartbeat --handling 6ms --requesters all";
+    let flags = "central -n 4 --detector heartbeat --handling 6ms --requesters all --patience 1s --until 2s";
     let (recount, report) = agree(flags);
     assert!(recount.down.is_empty() && report["verdict"] == "violated", "{report}");
     let broken: Vec<&Value> = report["assumptions"]

@@ -53,25 +53,25 @@ fn assert_busy(total: Counts, worlds: u64) {
 
 #[test]
 fn three_nodes_in_rough_weather() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, (0, 40));
-    assert_busy(total, 40);
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, (0, 25));
+    assert_busy(total, 25);
     assert!(total.forgotten > 0 && total.lost > 0, "{total:?}");
 }
 
 #[test]
 fn five_nodes_in_rough_weather() {
     assert_busy(
-        storms(Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, (0, 10)),
-        10,
+        storms(Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, (0, 6)),
+        6,
     );
 }
 
 #[test]
 fn no_lock_is_lost_in_gentle_weather() {
     let gentle = Setup { nodes: 3, gentle: true, hasty: false, trusting: false };
-    let mut total = storms(gentle, (0, 60));
-    total.add(storms(Setup { nodes: 5, ..gentle }, (0, 20)));
-    assert_busy(total, 80);
+    let mut total = storms(gentle, (0, 40));
+    total.add(storms(Setup { nodes: 5, ..gentle }, (0, 10)));
+    assert_busy(total, 50);
     assert_eq!(total.lost, 0);
 }
 
@@ -79,8 +79,8 @@ fn no_lock_is_lost_in_gentle_weather() {
 /// record of the earlier turn.
 #[test]
 fn clients_that_ask_again_at_once() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: true, trusting: false }, (0, 40));
-    assert_busy(total, 40);
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: true, trusting: false }, (0, 25));
+    assert_busy(total, 25);
 }
 
 /// Clients with a lease that rely on every answer to a keep-alive, however late it is sent. No lease may be revived whose
@@ -88,9 +88,9 @@ fn clients_that_ask_again_at_once() {
 #[test]
 fn clients_that_trust_every_keep_alive() {
     let rough = Setup { nodes: 3, gentle: false, hasty: false, trusting: true };
-    let mut total = storms(rough, (0, 40));
-    total.add(storms(Setup { nodes: 5, ..rough }, (0, 10)));
-    assert!(total.revived > 20 && total.lost > 20, "{total:?}");
+    let mut total = storms(rough, (0, 25));
+    total.add(storms(Setup { nodes: 5, ..rough }, (0, 6)));
+    assert!(total.revived > 10 && total.lost > 10, "{total:?}");
 }
 
 /// Worlds in which an earlier version failed.

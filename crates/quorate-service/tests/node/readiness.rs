@@ -1,12 +1,10 @@
 //! `/readyz` and `status` report why a node grants no locks.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::files::{Cluster, SHORT};
 use quorate_client::SessionOptions;
 use quorate_service::{Extras, launch};
-use support::files::{Cluster, SHORT};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_write_is_retried_and_shown() {

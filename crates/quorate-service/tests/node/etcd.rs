@@ -1,11 +1,10 @@
 //! etcd's API, on the same port as the other protocols, through any node.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::support::{Web, cluster};
 use quorate_protocol::etcd::etcdserverpb::kv_client::KvClient;
 use quorate_protocol::etcd::etcdserverpb::lease_client::LeaseClient;
 use quorate_protocol::etcd::etcdserverpb::watch_client::WatchClient;
@@ -26,7 +25,6 @@ use quorate_protocol::etcd::v3lockpb::lock_client::LockClient;
 use quorate_protocol::etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest};
 use quorate_service::LocalCluster;
 use serde_json::json;
-use support::{Web, cluster};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 

@@ -1,9 +1,7 @@
 //! Nodes that have lost their data folder, with everything in it.
 
-mod support;
-
+use crate::support::files::Cluster;
 use quorate_service::Disk;
-use support::files::Cluster;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_without_its_folder_takes_part_again() {

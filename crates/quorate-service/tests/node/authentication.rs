@@ -1,15 +1,13 @@
 //! Authentication and permissions: tokens, certificates, and permissions by prefix.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::Web;
 use quorate_client::{Client, Credentials, Error, Failure, Session, SessionOptions};
 use quorate_core::ProcessId;
 use quorate_net::certs;
 use quorate_service::{Extras, Node, NodeConfig, launch};
 use serde_json::json;
-use support::Web;
 
 /// Starts one node with two clients: `ci` with a token and `ops` with a certificate. A certificate for `nobody` exists, but
 /// the file does not name that client.

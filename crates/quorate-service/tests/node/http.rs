@@ -1,10 +1,8 @@
 //! The HTTP API, on the same port as the native protocol.
 
-mod support;
-
+use crate::support::{Web, cluster};
 use quorate_client::{Client, SessionOptions};
 use serde_json::{Value, json};
-use support::{Web, cluster};
 
 async fn open(web: &Web) -> String {
     let (status, opened) = web.post("/v1/sessions", json!({ "ttl_ms": 5000, "who": "me" })).await;

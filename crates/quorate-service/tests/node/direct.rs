@@ -1,13 +1,11 @@
 //! Direct sessions: the client is connected to all nodes itself, and no node's failure takes its locks.
 
-mod support;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::cluster;
 use quorate_client::{Client, Error, Failure, Loss, Moment, Session, SessionOptions};
 use quorate_service::{Extras, LocalCluster, Node, NodeConfig, launch};
-use support::cluster;
 
 const TTL: Duration = Duration::from_millis(1_500);
 

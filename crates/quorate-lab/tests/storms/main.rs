@@ -1,0 +1,11 @@
+//! Short storms of random faults with fixed seeds, one module per family: random scenarios inside the assumptions violate
+//! nothing, and runs outside them violate what they are known to violate.
+
+mod agreement;
+mod clock;
+mod consensus;
+mod detector;
+mod election;
+mod multicast;
+mod mutex;
+mod quorum;
