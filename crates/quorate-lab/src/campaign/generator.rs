@@ -135,6 +135,10 @@ impl ScenarioGenerator {
         let last = scenario.processes as u64 - 1;
         if draw.chance(0.5) {
             slow_and_suspected(scenario, draw);
+            // More suspicions often prevent that the slow process decides before it is suspected.
+            if draw.chance(0.5) {
+                return;
+            }
         }
         for _ in 0..draw.between(1, 3 * (last + 1)) {
             let (observer, shift) = (draw.between(0, last), draw.between(1, last));
@@ -237,18 +241,28 @@ impl ScenarioGenerator {
     }
 }
 
-/// One process sends slowly, and all others come to suspect it. They must not decide differently from it.
+/// One process sends slowly, from the start or after one or two messages to each other process, and all others come to suspect it at
+/// about the same time. They must not decide differently from it. Often it is the first process, which conducts the first ballot or
+/// round.
 fn slow_and_suspected(scenario: &mut Scenario, draw: &mut Dice) {
     let others = scenario.processes as u64 - 1;
     let named = |number: u64| ProcessSelector::Process(ProcessId::new(number as u32));
-    let slow = draw.between(0, others);
+    let slow = draw.between(0, 2 * others).saturating_sub(others);
+    let first = draw.between(UNIT, 15 * UNIT);
+    let soon = draw.between(0, 2) as usize;
     for shift in 1..=others {
         let other = (slow + shift) % (others + 1);
         let link = Link { from: named(slow), to: named(other) };
-        let delay = Delay::Uniform(Span(UNIT / 10), Span(9 * UNIT));
+        let delay = match soon {
+            0 => Delay::Uniform(Span(UNIT / 10), Span(9 * UNIT)),
+            _ => {
+                let late = Span(draw.between(9 * UNIT, 20 * UNIT));
+                Delay::List([vec![Span(UNIT); soon], vec![late]].concat())
+            }
+        };
         scenario.link_delay.push(LinkDelay { link, delay });
         let pair = Link { from: named(other), to: named(slow) };
-        let from = When::At(Time(draw.between(UNIT, 6 * UNIT)));
+        let from = When::At(Time(first + draw.between(0, 5 * UNIT)));
         let window = Window { from, until: Some(When::At(Time(30 * UNIT))) };
         scenario.faults.suspect.push(Suspect { pair, window });
     }

@@ -25,7 +25,8 @@ pub(super) fn add_recoveries(profile: &Profile, scenario: &mut Scenario, dice: &
         .extend(mid.map(|crash| ProcessAt { process: crash.process, at: crash.at }));
     let needs_quorum = excludes(Assumption::QuorumUp);
     let voters = if needs_quorum { voters(scenario.processes) } else { ProcessSet::new() };
-    let bounded = [Assumption::ServerUp, Assumption::FewFaults].into_iter().any(excludes);
+    let bounded = [Assumption::ServerUp, Assumption::FewCrashes, Assumption::FewFaults];
+    let bounded = bounded.into_iter().any(excludes);
     if !needs_quorum && !bounded && dice.chance(0.1) {
         crash_the_rest(scenario, dice);
     }
