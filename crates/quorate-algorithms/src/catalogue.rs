@@ -13,8 +13,8 @@ use quorate_core::mutex::Mutex;
 
 use crate::agreement::{
     ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
-    ConsensusFromTotal, InteractiveConsistency, SignedGenerals, SyncConsensus, SyncConsensusShort,
-    TwoPhaseCommit,
+    ConsensusFromTotal, InteractiveConsistency, Paxos, PaxosAnyValue, SignedGenerals,
+    SyncConsensus, SyncConsensusShort, TwoPhaseCommit,
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::clock::{Berkeley, Cristian};
@@ -103,6 +103,8 @@ catalogue! {
     agreement InteractiveConsistency,
     agreement ConsensusFromGenerals,
     agreement ChandraToueg,
+    agreement Paxos,
+    agreement PaxosAnyValue,
     agreement ConsensusFromTotal,
     agreement TwoPhaseCommit,
     multicast Basic,
