@@ -14,7 +14,7 @@ use quorate_core::mutex::Mutex;
 use crate::agreement::{
     ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
     ConsensusFromTotal, InteractiveConsistency, Paxos, PaxosAnyValue, SignedGenerals,
-    SyncConsensus, SyncConsensusShort, TwoPhaseCommit,
+    SyncConsensus, SyncConsensusShort, ThreePhaseCommit, TwoPhaseCommit,
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::clock::{Berkeley, Cristian};
@@ -107,6 +107,7 @@ catalogue! {
     agreement PaxosAnyValue,
     agreement ConsensusFromTotal,
     agreement TwoPhaseCommit,
+    agreement ThreePhaseCommit,
     multicast Basic,
     multicast Reliable,
     multicast Fifo,

@@ -14,6 +14,7 @@ mod signed_generals;
 mod signing;
 mod sync_consensus;
 mod sync_consensus_short;
+mod three_phase_commit;
 mod two_phase_commit;
 
 pub use byzantine_generals::ByzantineGenerals;
@@ -29,4 +30,5 @@ pub use signed_generals::SignedGenerals;
 pub use signing::PublicKeys;
 pub use sync_consensus::SyncConsensus;
 pub use sync_consensus_short::SyncConsensusShort;
+pub use three_phase_commit::ThreePhaseCommit;
 pub use two_phase_commit::TwoPhaseCommit;
