@@ -12,7 +12,7 @@ use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 
 use crate::agreement::{
-    ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
+    BenOr, ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
     ConsensusFromTotal, InteractiveConsistency, Paxos, PaxosAnyValue, SignedGenerals,
     SyncConsensus, SyncConsensusShort, ThreePhaseCommit, TwoPhaseCommit,
 };
@@ -105,6 +105,7 @@ catalogue! {
     agreement ChandraToueg,
     agreement Paxos,
     agreement PaxosAnyValue,
+    agreement BenOr,
     agreement ConsensusFromTotal,
     agreement TwoPhaseCommit,
     agreement ThreePhaseCommit,

@@ -45,6 +45,10 @@ pub struct Setup {
     pub candidates: Candidates,
     /// Delay before a process starts an election, per process that ranks above it, for algorithms that support it.
     pub rank_delay: Span,
+    /// Seed of the coins, for randomised algorithms. A coin is a function of the seed, the process and the round.
+    pub seed: u64,
+    /// Number of rounds after which a process gives up, for randomised algorithms. `None` means no limit.
+    pub rounds: Option<u32>,
     /// Parameters of clock synchronisation, for algorithms that set clocks.
     pub clock: ClockSetup,
 }
@@ -84,6 +88,8 @@ impl Setup {
             renewals: None,
             candidates: Candidates::new(n, &[]),
             rank_delay: Span::ZERO,
+            seed: 0,
+            rounds: None,
             clock: ClockSetup {
                 servers: ProcessSet::new(),
                 replies: 1,

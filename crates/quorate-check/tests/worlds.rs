@@ -89,8 +89,8 @@ fn how_many_states_there_are_is_told_from_a_part_of_them() {
 #[test]
 fn rounds_end_when_everything_has_arrived() {
     let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
-    let (agreement_kind, binds_recovered) = (AgreementKind::Proposal, true);
-    let users = AgreementUsers { agreement_kind, values, binds_recovered };
+    let (agreement_kind, yes) = (AgreementKind::Proposal, true);
+    let users = AgreementUsers { agreement_kind, values, binds_recovered: yes, must_decide: yes };
     let crashing = |crashes| Budget { crashes, ..Budget::default() };
     // Tolerating one crash takes two rounds.
     let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());

@@ -74,6 +74,8 @@ pub enum AgreementKind {
     /// One of the values that the processes propose.
     #[default]
     Proposal,
+    /// One of the values that the processes propose, each of which is 0 or 1.
+    Bit,
     /// The order of a commander, the only process that proposes.
     Order,
     /// A vector of the values of all processes.
@@ -83,13 +85,22 @@ pub enum AgreementKind {
 }
 
 impl AgreementKind {
-    /// The default proposal of a process: n to 1, so that the last process has the least value; `ATTACK` for an order;
-    /// `COMMIT` for a vote.
+    /// The default proposal of a process: n to 1, so that the last process has the least value; 0 and 1 in turn for a bit;
+    /// `ATTACK` for an order; `COMMIT` for a vote.
     pub const fn default_value(self, n: usize, index: usize) -> Value {
         match self {
             Self::Proposal | Self::Vector => Value((n - index) as u64),
+            Self::Bit => Value(index as u64 % 2),
             Self::Order => Value::ATTACK,
             Self::Vote => Value::COMMIT,
+        }
+    }
+
+    /// The greatest value that may be proposed, if not all values may.
+    pub const fn greatest_value(self) -> Option<Value> {
+        match self {
+            Self::Bit | Self::Vote => Some(Value(1)),
+            Self::Proposal | Self::Order | Self::Vector => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use quorate_algorithms::Algorithm;
+use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
     Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::by_name::{entry, run};
 use crate::erasure::ErasedAlgorithm;
 use crate::error::CannotRun;
+use crate::facts::Facts;
 use crate::setup::setup;
 
 /// Configuration of an exploration: the world of a scenario, without its times and faults.
@@ -199,8 +200,11 @@ fn explore_agreement(
     for (process, _, value) in proposals(scenario, facts.agreement_kind) {
         values[process.index()] = Some(value);
     }
-    let binds_recovered = facts.profile.assumes.contains(&Assumption::Memory);
-    let users = AgreementUsers { agreement_kind: facts.agreement_kind, values, binds_recovered };
+    let profile = (facts.profile_of)(&check_setup(config, facts)?);
+    let must_decide = config.judges(&profile, Property::Termination);
+    let binds_recovered = profile.assumes.contains(&Assumption::Memory);
+    let agreement_kind = facts.agreement_kind;
+    let users = AgreementUsers { agreement_kind, values, binds_recovered, must_decide };
     explore_algorithm(config, on_progress, algorithm, users, "no process ever decides")
 }
 
@@ -276,14 +280,13 @@ fn explore_algorithm<C: Data, O: Data, E: Reason>(
     users: impl Users<Command = C, Output = O>,
     vacuous: &str,
 ) -> Explored {
-    let mut setup = setup(&config.scenario, &algorithm.facts)?;
-    setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
-    setup.renewals = config.renewals;
+    let setup = check_setup(config, &algorithm.facts)?;
     let build = algorithm.alone.build;
     let mut world = World::new(setup.n, |id| build(&setup, id), users);
     world.counter_window = algorithm.facts.counter_window.map(|window| window(setup.n));
     let algorithm = ExploredAlgorithm {
         profile: (algorithm.facts.profile_of)(&setup),
+        unlimited: (algorithm.facts.profile_of)(&Setup { rounds: None, ..setup.clone() }),
         tolerates: setup.tolerates,
         bound: setup.delay_bounds.bound,
         vacuous,
@@ -291,9 +294,23 @@ fn explore_algorithm<C: Data, O: Data, E: Reason>(
     explore_world(config, world, algorithm, on_progress)
 }
 
+/// Number of rounds of a randomised algorithm. In the second one all processes must follow a decision of the first.
+const ROUNDS: u32 = 2;
+
+/// The setup of the processes to explore.
+fn check_setup(config: &CheckConfig, facts: &Facts) -> Result<Setup, CannotRun> {
+    let mut setup = setup(&config.scenario, facts)?;
+    setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
+    setup.renewals = config.renewals;
+    setup.rounds = Some(ROUNDS);
+    Ok(setup)
+}
+
 /// Facts about the algorithm whose world is explored.
 struct ExploredAlgorithm<'a> {
     profile: Profile,
+    /// The profile of the algorithm without a limit on its rounds.
+    unlimited: Profile,
     tolerates: usize,
     /// Maximum delay of a message.
     bound: Span,
@@ -352,7 +369,7 @@ fn explore_world(
         }
     }
     let mut checked = CheckOutcome {
-        report: report(config, profile, algorithm.tolerates, &found, algorithm.vacuous),
+        report: report(config, &algorithm, &found),
         scenario: None,
         steps: Vec::new(),
     };
@@ -477,11 +494,10 @@ impl SizeEstimate {
 
 fn report(
     config: &CheckConfig,
-    profile: &Profile,
-    tolerates: usize,
+    algorithm: &ExploredAlgorithm<'_>,
     found: &Exploration<Action>,
-    vacuous: &str,
 ) -> CheckReport {
+    let (profile, vacuous) = (&algorithm.profile, algorithm.vacuous);
     let (verdict, bounded_by) = match &found.end {
         End::Exhausted => ("holds", None),
         End::Broken(_) | End::Vacuous => ("violated", None),
@@ -495,6 +511,7 @@ fn report(
         _ => None,
     };
     let depth = found.progress.depth;
+    let is_limited = profile != &algorithm.unlimited;
     let judged = |property: Property| {
         let (status, detail) = match (&found.end, property) {
             (_, not_explorable) if NOT_EXPLORABLE.contains(&not_explorable) => {
@@ -502,6 +519,11 @@ fn report(
             }
             (End::Broken(broken), _) if broken.property == property => {
                 (Status::Violated, format!("broken after {} steps", broken.steps.len()))
+            }
+            _ if !config.judges(profile, property)
+                && algorithm.unlimited.guarantees.contains(&property) =>
+            {
+                (Status::NotChecked, format!("the search ends after {ROUNDS} rounds"))
             }
             // Users check only what the algorithm promises or the scenario watches.
             _ if !config.judges(profile, property) => {
@@ -512,6 +534,9 @@ fn report(
             }
             _ if config.only.is_some_and(|only| only != property) => {
                 (Status::NotChecked, "not checked in this search".to_owned())
+            }
+            (End::Exhausted, _) if is_limited => {
+                (Status::Holds, format!("{}, in the first {ROUNDS} rounds", property.sentence()))
             }
             (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
             (End::Vacuous, _) => (Status::Violated, format!("{vacuous}, so nothing was verified")),
@@ -530,6 +555,7 @@ fn report(
         |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
     let Budget { crashes, recoveries, losses, suspicions } = config.budget;
     let n = config.scenario.processes;
+    let tolerates = algorithm.tolerates;
     let too_many = usize::from(crashes) > tolerates;
     let beyond = [
         (Assumption::NoCrash, crashes > 0),

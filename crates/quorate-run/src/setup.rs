@@ -113,12 +113,14 @@ fn check_agreement(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static s
     if scenario.repeat != 1 {
         return Err(("repeat", "an agreement is made once".to_owned()));
     }
-    if let Some(odd) = scenario
-        .values
-        .iter()
-        .find(|vote| facts.agreement_kind == AgreementKind::Vote && **vote > 1)
-    {
-        return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
+    let greatest = facts.agreement_kind.greatest_value();
+    let is_odd = |value: &&u64| greatest.is_some_and(|greatest| **value > greatest.0);
+    if let Some(odd) = scenario.values.iter().find(is_odd) {
+        let problem = match facts.agreement_kind {
+            AgreementKind::Vote => format!("a vote is 0 to abort or 1 to commit, not {odd}"),
+            _ => format!("it agrees on 0 or 1, not on {odd}"),
+        };
+        return Err(("values", problem));
     }
     // `All` means every process that has a value to propose.
     if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
@@ -285,6 +287,8 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         renewals: None,
         candidates,
         rank_delay,
+        seed: scenario.seed,
+        rounds: None,
         clock,
     })
 }

@@ -1,5 +1,6 @@
 //! Agreement: processes that reach the same decision although some of them crash or lie.
 
+mod ben_or;
 mod byzantine_generals;
 mod byzantine_generals_obedient;
 mod chandra_toueg;
@@ -17,6 +18,7 @@ mod sync_consensus_short;
 mod three_phase_commit;
 mod two_phase_commit;
 
+pub use ben_or::BenOr;
 pub use byzantine_generals::ByzantineGenerals;
 pub use byzantine_generals_obedient::ByzantineGeneralsObedient;
 pub use chandra_toueg::ChandraToueg;

@@ -19,6 +19,8 @@ pub struct AgreementUsers {
     pub values: Vec<Option<Value>>,
     /// Whether a process that has recovered must decide like the others. Otherwise it counts as faulty.
     pub binds_recovered: bool,
+    /// Whether termination is checked.
+    pub must_decide: bool,
 }
 
 /// The user of an agreement at one process.
@@ -139,7 +141,7 @@ impl Users for AgreementUsers {
         &self,
         mut user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
-        let begun = user_states.clone().any(|user| user.proposed);
+        let begun = self.must_decide && user_states.clone().any(|user| user.proposed);
         let undecided = |user: &AgreementUserState| {
             owes_decision(begun, user.is_bound(), user.decided.is_some())
         };
@@ -147,7 +149,7 @@ impl Users for AgreementUsers {
     }
 
     fn is_waiting(&self, user: &AgreementUserState) -> bool {
-        user.is_bound() && user.proposed && user.decided.is_none()
+        self.must_decide && user.is_bound() && user.proposed && user.decided.is_none()
     }
 
     /// A decision is permanent, and so is a violation.
@@ -179,7 +181,7 @@ mod tests {
         decided: &[(usize, u64)],
     ) -> Option<Property> {
         let values = values.map(|value| Some(Value(value))).to_vec();
-        let users = AgreementUsers { agreement_kind, values, binds_recovered: true };
+        let users = AgreementUsers { agreement_kind, values, binds_recovered: true, must_decide: true };
         let make = |id| users.initial_user(id);
         let mut user_states: Vec<UserState> = ProcessId::all(3).map(make).collect();
         for process in proposed {

@@ -82,7 +82,7 @@ pub fn invalidity(
                 _ => None,
             }
         }
-        (AgreementKind::Proposal, Decision::Value(value)) => {
+        (AgreementKind::Proposal | AgreementKind::Bit, Decision::Value(value)) => {
             // A liar may have sent any value.
             let all_honest = participants.clone().all(|it| it.honest);
             if all_honest && !proposals().any(|(_, _, proposal)| proposal == *value) {

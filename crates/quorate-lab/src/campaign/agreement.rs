@@ -2,7 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, ProcessId, Profile, Span, Time};
 use quorate_run::{Entry, catalogue};
 use quorate_sim::fault::{CrashMid, ProcessAt, Traitor};
@@ -37,8 +36,8 @@ pub(super) fn draw(
     let usual = facts.and_then(|facts| (facts.tolerates)(n));
     let in_rounds = facts.is_some_and(|facts| facts.in_rounds);
     draw_values(scenario, dice);
-    if facts.is_some_and(|facts| facts.agreement_kind == AgreementKind::Vote) {
-        scenario.values.iter_mut().for_each(|vote| *vote = (*vote).min(1));
+    if let Some(greatest) = facts.and_then(|facts| facts.agreement_kind.greatest_value()) {
+        scenario.values.iter_mut().for_each(|value| *value = (*value).min(greatest.0));
     }
     scenario.server = dice.between(0, n as u64 - 1) as u32;
     // In rounds, every process proposes in the first round.

@@ -182,7 +182,7 @@ fn formula(report: &Report) -> String {
     let cost = &report.cost;
     let per = cost.per;
     let [least, most] = cost.promised_per_entry;
-    let promised = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+    let promised = range(least, most);
     let stated = if cost.formula == promised {
         promised.clone()
     } else {
@@ -207,13 +207,21 @@ fn formula(report: &Report) -> String {
     }
 }
 
+/// Formats a promised range. The maximum value stands for no limit.
+fn range(least: u64, most: u64) -> String {
+    match most {
+        u64::MAX => format!("{least} or more"),
+        most if most == least => format!("{least}"),
+        most => format!("{least} to {most}"),
+    }
+}
+
 fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let delays = &report.delays;
     let unit = Span(delays.unit);
     let text = |name: &str, delay: &DelayStatistics| {
         let [least, most] = delay.promised;
-        let promised =
-            if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        let promised = range(least, most);
         let within = |mean: f64| (least as f64..=most as f64).contains(&mean);
         let remark = |mean: f64| match delay.kept {
             Some(false) => format!(" {BAD}✗{BAD:#}"),

@@ -4,6 +4,7 @@
 //! smallest worlds in which it is known to fail. So specimens are named here.
 
 use quorate_check::{Bounds, Budget};
+use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
 use quorate_run::{Entry, catalogue};
 use quorate_sim::Scenario;
@@ -156,8 +157,14 @@ pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
         return vec![small(2), small(2).asking(1).recovering(1), small(3).asking(2)];
     }
     let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
-    let pair = explored.then(|| SmallWorld::new(profile.name, 2));
+    // Two processes with different bits decide only if their coins agree, which the few rounds of a search need not show.
+    let pair = (explored && !tosses_coins(profile)).then(|| SmallWorld::new(profile.name, 2));
     pair.into_iter().chain(larger(profile)).collect()
+}
+
+fn tosses_coins(profile: &Profile) -> bool {
+    let facts = catalogue().get(profile.name).map(Entry::facts);
+    facts.is_some_and(|facts| facts.agreement_kind == AgreementKind::Bit)
 }
 
 fn larger(profile: &Profile) -> Vec<SmallWorld> {
@@ -195,6 +202,7 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         Layer::Agreement if profile.assumes.contains(&Assumption::LessThanAThird) => {
             vec![small(3), small(4).tolerating(1)]
         }
+        Layer::Agreement if tosses_coins(profile) => vec![small(3), small(3).tolerating(1)],
         Layer::Agreement if profile.assumes.contains(&Assumption::FewCrashes) => {
             vec![small(3), small(3).tolerating(1), small(4)]
         }

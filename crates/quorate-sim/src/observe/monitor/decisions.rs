@@ -227,7 +227,7 @@ impl Decisions {
 
     fn proposal(&self, at: Moment, value: Value) -> Evidence {
         let word = match self.agreement_kind {
-            AgreementKind::Proposal | AgreementKind::Vector => "proposed",
+            AgreementKind::Proposal | AgreementKind::Bit | AgreementKind::Vector => "proposed",
             AgreementKind::Order => "ordered to",
             AgreementKind::Vote => "voted to",
         };
