@@ -3,13 +3,16 @@
 use std::ops::ControlFlow;
 
 use quorate_check::{Bounds, Budget};
-use quorate_core::{ProcessId, Time};
+use quorate_core::{ProcessId, Property, Time};
 use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, Reductions, explore};
 use quorate_sim::fault::ProcessAt;
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
+
+/// Seeds whose coins show all eight outcomes of the first toss of three processes, as a test of `ben-or` confirms.
+const COINS: [u64; 8] = [0, 1, 4, 5, 6, 8, 13, 23];
 
 fn config(algorithm: &str, n: usize) -> CheckConfig {
     CheckConfig {
@@ -165,6 +168,14 @@ fn recovering(mut config: CheckConfig, crashes: u8) -> CheckConfig {
     config
 }
 
+/// The same world, in which these processes may crash and recover with their memory.
+fn victims_recovering(config: CheckConfig, crashes: u8, victims: &[u32]) -> CheckConfig {
+    let mut config = crashing(config, crashes);
+    config.budget.recoveries = crashes;
+    config.crashable = Some(victims.iter().copied().map(ProcessId::new).collect());
+    config
+}
+
 fn suspecting(mut config: CheckConfig) -> CheckConfig {
     config.budget.suspicions = 1;
     config
@@ -215,6 +226,58 @@ fn sound_agreements_hold_in_every_state() {
             suspecting(tolerating(crashing(config("chandra-toueg", 3), 1), 1)),
         ),
         ("consensus-from-total with a crash", crashing(config("consensus-from-total", 3), 1)),
+    ]));
+}
+
+#[test]
+fn paxos_and_commitments_hold_in_every_state() {
+    let crashes = |crashes| crashing(config("three-phase-commit", 3), crashes);
+    insta::assert_snapshot!(sound([
+        ("paxos", config("paxos", 3)),
+        ("paxos with a crash", crashing(config("paxos", 3), 1)),
+        ("paxos without order, with a crash", without_order(crashing(config("paxos", 3), 1))),
+        ("paxos with a crash and a wrong suspicion", suspecting(crashing(config("paxos", 3), 1)),),
+        ("paxos with a crash and a recovery of p1", victims_recovering(config("paxos", 3), 1, &[1])),
+        ("three-phase-commit", crashes(0)),
+        ("three-phase-commit with two crashes", crashes(2)),
+        ("three-phase-commit without order, with two crashes", without_order(crashes(2))),
+        ("three-phase-commit of four", crashing(config("three-phase-commit", 4), 2)),
+        ("three-phase-commit against, with two crashes", proposing(crashes(2), &[1, 0, 1])),
+        (
+            "two-phase-commit with two crashes and recoveries",
+            victims_recovering(config("two-phase-commit", 3), 2, &[0, 1, 2]),
+        ),
+    ]));
+}
+
+#[test]
+fn ben_or_agrees_in_two_rounds_whatever_the_coins_show() {
+    let mut lines = String::new();
+    for seed in COINS {
+        let mut config = proposing(crashing(config("ben-or", 3), 1), &[0, 1, 1]);
+        config.scenario.seed = seed;
+        let report = explored(&config).report;
+        assert_eq!((report.verdict, report.outside.len()), ("holds", 0), "{report:?}");
+        let status = |id| report.properties.iter().find(|it| it.id == id).map(|it| it.status);
+        assert_eq!(status("agreement"), Some(Status::Holds));
+        assert_eq!(status("termination"), Some(Status::NotChecked));
+        lines += &format!("coins of seed {seed}: {} states\n", report.states);
+    }
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn paxos_and_commitments_need_their_assumptions() {
+    let ignores_promises = crashing(config("paxos-any-value", 3), 1);
+    let two_crashes = crashing(config("paxos", 3), 2);
+    // After one wrong suspicion, three processes still agree.
+    let mut misled = config("three-phase-commit", 3);
+    (misled.budget.suspicions, misled.only) = (2, Some(Property::Agreement));
+    insta::assert_snapshot!(broken([
+        ("paxos-any-value with a crash", ignores_promises, "agreement"),
+        ("paxos with two crashes", two_crashes, "termination"),
+        ("paxos with a loss", losing(config("paxos", 3)), "termination"),
+        ("three-phase-commit misled", misled, "agreement"),
     ]));
 }
 
@@ -314,6 +377,8 @@ fn reductions_change_the_number_of_states_and_not_the_verdict() {
         "announce-all",
         "list-ring",
         "chandra-toueg",
+        "paxos",
+        "three-phase-commit",
         "total-sequencer",
         "total-isis",
     ];

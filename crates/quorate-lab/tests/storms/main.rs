@@ -4,6 +4,7 @@
 mod agreement;
 mod clock;
 mod consensus;
+mod crash_agreement;
 mod detector;
 mod election;
 mod multicast;
