@@ -6,6 +6,7 @@
 //!   to the crashed process are dropped. The state of a crashed process is discarded, unless the budget lets it recover
 //!   with its memory and without its timers.
 //! - A round ends when no message is in flight and no live process must do anything but wait for the end of the round.
+//! - A traitor treats each message that it should send by a fixed strategy. It does not crash as well.
 //! - Timers run only if a bound on message delay is given (`timing.rs`). Otherwise a process that sets a
 //!   timer makes the exploration void.
 //!
@@ -25,6 +26,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_core::{Process, ProcessId, Property, Span};
+use quorate_sim::traitor::Strategy;
 
 use crate::{FairnessClass, Fingerprint, Model, Successor, Users};
 
@@ -242,6 +244,18 @@ impl<'w> World<'w> {
     pub fn without_reductions(mut self) -> Self {
         (self.partial_order_reduction, self.symmetry_reduction, self.renamings) =
             (false, false, OnceLock::new());
+        self
+    }
+
+    /// The same world, in which these processes are Byzantine. A random traitor is not a function of its inputs.
+    #[must_use]
+    pub fn with_traitors(mut self, traitors: &[(ProcessId, Strategy)]) -> Self {
+        let is_random = |(_, strategy): &(ProcessId, Strategy)| *strategy == Strategy::Random;
+        assert!(!traitors.iter().any(is_random), "a search draws no random numbers");
+        self.store.set_traitors(traitors);
+        self.immune |= traitors.iter().fold(0, |bits, (traitor, _)| bits | 1 << traitor.index());
+        // A strategy distinguishes receivers by their numbers, so renamed worlds differ.
+        self.symmetry_reduction &= traitors.is_empty();
         self
     }
 

@@ -12,7 +12,7 @@ use quorate_check::{
 };
 use quorate_core::agreement::{AgreementKind, Value};
 use quorate_core::quorum::Majority;
-use quorate_core::{ProcessId, Property, Span};
+use quorate_core::{ProcessId, ProcessSet, Property, Span};
 
 fn explored(world: &impl Model) -> (u64, bool) {
     let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
@@ -89,8 +89,9 @@ fn how_many_states_there_are_is_told_from_a_part_of_them() {
 #[test]
 fn rounds_end_when_everything_has_arrived() {
     let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
-    let (agreement_kind, yes) = (AgreementKind::Proposal, true);
-    let users = AgreementUsers { agreement_kind, values, binds_recovered: yes, must_decide: yes };
+    let (agreement_kind, traitors) = (AgreementKind::Proposal, ProcessSet::new());
+    let (binds_recovered, must_decide) = (true, true);
+    let users = AgreementUsers { agreement_kind, values, binds_recovered, must_decide, traitors };
     let crashing = |crashes| Budget { crashes, ..Budget::default() };
     // Tolerating one crash takes two rounds.
     let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());

@@ -37,6 +37,8 @@ impl Value {
     }
 }
 
+impl crate::multicast::Body for Value {}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

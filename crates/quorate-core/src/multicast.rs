@@ -1,17 +1,17 @@
 //! Multicast: the commands and outputs that all multicast algorithms share.
 //!
-//! A message is identified by its sender and its number. It may have a body, which a layer above uses: a stamp by which
-//! messages are ordered, or a value to agree on.
+//! A message is identified by its sender and its number. Its body is the content that the user sends, or data of a layer
+//! above: a stamp by which messages are ordered, or a value to agree on.
 
 use core::fmt::{self, Debug};
 use core::hash::Hash;
-use core::mem::size_of;
 
+use crate::message::UNCONDITIONAL_LIE;
 use crate::{Process, ProcessId, ProcessSet};
 
 /// A command of the user to a process that multicasts.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub enum Command<B = ()> {
+pub enum Command<B = Content> {
     /// Deliver this message to each member of a group.
     Multicast {
         /// The number of the message. Numbers of one sender increase.
@@ -24,9 +24,39 @@ pub enum Command<B = ()> {
 }
 
 /// Bounds on the body of a message.
-pub trait Body: Clone + Eq + Hash + Debug + Send + Sync {}
+pub trait Body: Clone + Eq + Hash + Debug + Send + Sync {
+    /// Whether traces show the body. The content that a correct sender gave to a message is left out, to keep traces short.
+    fn is_shown(&self) -> bool {
+        true
+    }
+}
 
-impl<B: Clone + Eq + Hash + Debug + Send + Sync> Body for B {}
+/// The content of a message, as far as observers tell contents apart.
+///
+/// A correct sender gives each message one content, [`Content::TRUE`]. A Byzantine process may give the same message
+/// other contents, and different ones to different receivers. Algorithms that assume honest processes need not send it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Content(pub u8);
+
+impl Content {
+    /// The content of a message of a correct sender.
+    pub const TRUE: Self = Self(0);
+
+    /// The content that a Byzantine process sends instead of this one. An odd choice flips the lowest bit, an even choice
+    /// keeps the content. From [`UNCONDITIONAL_LIE`] on the result is one of two contents, independent of this one.
+    #[must_use]
+    pub const fn forged(self, choice: u64) -> Self {
+        let content = if choice >= UNCONDITIONAL_LIE { 0 } else { self.0 };
+        Self(content ^ (choice & 1) as u8)
+    }
+}
+
+impl Body for Content {
+    fn is_shown(&self) -> bool {
+        *self != Self::TRUE
+    }
+}
 
 /// The group of recipients of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +97,7 @@ impl Group {
 
 /// An output of a multicast algorithm to its user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Output<B = ()> {
+pub enum Output<B = Content> {
     /// A message is delivered. A delivery is final.
     Delivered {
         /// The sender of the message.
@@ -79,25 +109,24 @@ pub enum Output<B = ()> {
     },
 }
 
-/// Omits an empty body, to keep traces short.
-impl<B: Debug> Debug for Command<B> {
+impl<B: Body> Debug for Command<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Multicast { id, to, body } = self;
         let mut shown = f.debug_struct("Multicast");
         shown.field("id", id).field("to", to);
-        if size_of::<B>() > 0 {
+        if body.is_shown() {
             shown.field("body", body);
         }
         shown.finish()
     }
 }
 
-impl<B: Debug> Debug for Output<B> {
+impl<B: Body> Debug for Output<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Delivered { origin, id, body } = self;
         let mut shown = f.debug_struct("Delivered");
         shown.field("origin", origin).field("id", id);
-        if size_of::<B>() > 0 {
+        if body.is_shown() {
             shown.field("body", body);
         }
         shown.finish()
@@ -131,7 +160,7 @@ impl LastNumber {
 }
 
 /// A process that runs a multicast algorithm.
-pub trait Multicast<B: Body = ()>:
+pub trait Multicast<B: Body = Content>:
     Process<Command = Command<B>, Output = Output<B>, Misuse = Misuse>
 {
 }

@@ -14,7 +14,10 @@ use quorate_core::mutex::{self, Mutex};
 use quorate_core::{
     Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
 };
+use quorate_sim::fault::Traitor;
 use quorate_sim::monitor::Status;
+use quorate_sim::notation::ProcessSelector;
+use quorate_sim::traitor::Strategy;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
@@ -24,7 +27,7 @@ use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
 
-/// Configuration of an exploration: the world of a scenario, without its times and faults.
+/// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
 pub struct CheckConfig {
     /// Scenario with the algorithm, the number of processes, the requesters, the quorum system, and whether links are FIFO.
@@ -204,7 +207,8 @@ fn explore_agreement(
     let must_decide = config.judges(&profile, Property::Termination);
     let binds_recovered = profile.assumes.contains(&Assumption::Memory);
     let agreement_kind = facts.agreement_kind;
-    let users = AgreementUsers { agreement_kind, values, binds_recovered, must_decide };
+    let traitors = config.traitors();
+    let users = AgreementUsers { agreement_kind, values, binds_recovered, must_decide, traitors };
     explore_algorithm(config, on_progress, algorithm, users, "no process ever decides")
 }
 
@@ -228,6 +232,7 @@ fn explore_multicast(
             .into_iter()
             .filter(|property| config.judges(&algorithm.facts.profile, *property))
             .collect(),
+        traitors: config.traitors(),
     };
     explore_algorithm(config, on_progress, algorithm, users, "nothing is ever delivered")
 }
@@ -258,6 +263,36 @@ impl CheckConfig {
     fn judges(&self, profile: &Profile, property: Property) -> bool {
         let family = property.layer() == Some(profile.layer);
         profile.guarantees.contains(&property) || (family && self.scenario.watches(property))
+    }
+
+    /// Byzantine processes with their strategies. Fails if the explorer cannot use one of them.
+    fn strategies(&self, profile: &Profile) -> Result<Vec<(ProcessId, Strategy)>, CannotRun> {
+        let traitors = &self.scenario.faults.traitor;
+        if !traitors.is_empty() && !matches!(profile.layer, Layer::Agreement | Layer::Multicast) {
+            let problem = "only agreement and multicast are explored with traitors; leave them out";
+            return Err(refused(profile, "faults.traitor", problem));
+        }
+        let fixed = |traitor: &Traitor| match (traitor.process, traitor.strategy) {
+            (ProcessSelector::Process(process), strategy) if strategy != Strategy::Random => {
+                Ok((process, strategy))
+            }
+            _ => {
+                let problem = "a search draws no random numbers; name the process and a strategy \
+                               other than random";
+                Err(refused(profile, "faults.traitor", problem))
+            }
+        };
+        traitors.iter().map(fixed).collect()
+    }
+
+    /// The Byzantine processes that the scenario names.
+    fn traitors(&self) -> ProcessSet {
+        let traitors = self.scenario.faults.traitor.iter();
+        let named = traitors.filter_map(|traitor| match traitor.process {
+            ProcessSelector::Process(process) => Some(process),
+            ProcessSelector::Any => None,
+        });
+        named.collect()
     }
 
     /// Number of requests of each process.
@@ -345,6 +380,7 @@ fn explore_world(
         let spared = ProcessId::all(scenario.processes).filter(|it| !crashable.contains(*it));
         world.immune |= spared.fold(0, |bits, process| bits | 1 << process.index());
     }
+    world = world.with_traitors(&config.strategies(profile)?);
     let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
@@ -556,13 +592,15 @@ fn report(
     let Budget { crashes, recoveries, losses, suspicions } = config.budget;
     let n = config.scenario.processes;
     let tolerates = algorithm.tolerates;
-    let too_many = usize::from(crashes) > tolerates;
+    let traitors = config.scenario.faults.traitor.len();
+    let too_many = usize::from(crashes) + traitors > tolerates;
     let beyond = [
         (Assumption::NoCrash, crashes > 0),
         (Assumption::CrashStop, recoveries > 0),
         (Assumption::NoLoss, losses > 0),
         (Assumption::PerfectDetector, suspicions > 0),
         (Assumption::Fifo, !config.scenario.fifo),
+        (Assumption::Honesty, traitors > 0),
         (Assumption::FewCrashes, too_many),
         (Assumption::FewFaults, too_many),
         (Assumption::LessThanAHalf, n <= tolerates.saturating_mul(2)),

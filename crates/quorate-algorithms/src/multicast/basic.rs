@@ -9,7 +9,7 @@
 
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
 
 use crate::{Algorithm, Setup, Sound};
@@ -51,14 +51,14 @@ impl Process for Basic {
         self.last.take(id)?;
         let mut others = to.members(self.n);
         if others.remove(self.id) {
-            out.output(Output::Delivered { origin: self.id, id, body: () });
+            out.output(Output::Delivered { origin: self.id, id, body: Content::TRUE });
         }
         out.multicast(others, Message { id });
         Ok(())
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
-        out.output(Output::Delivered { origin: from, id: message.id, body: () });
+        out.output(Output::Delivered { origin: from, id: message.id, body: Content::TRUE });
     }
 }
 

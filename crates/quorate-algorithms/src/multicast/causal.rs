@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
     SortedMap, Stack, UpperLayer, VectorClock,
@@ -37,6 +37,8 @@ pub struct CausalOrder {
     /// Messages that have arrived too early, in order of arrival.
     held_back: Vec<Output<Past>>,
 }
+
+impl Body for Past {}
 
 /// The numbers of messages that the sender had delivered and sent, including this message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +80,11 @@ impl CausalOrder {
         if origin != self.id {
             self.clocks.entry(body.to).or_default().tick(origin);
         }
-        out.output(CausalOrderOutput::Deliver(Output::Delivered { origin, id, body: () }));
+        out.output(CausalOrderOutput::Deliver(Output::Delivered {
+            origin,
+            id,
+            body: Content::TRUE,
+        }));
     }
 }
 

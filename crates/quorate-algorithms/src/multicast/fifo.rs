@@ -10,7 +10,7 @@
 
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
     SortedMap, Stack, UpperLayer,
@@ -34,6 +34,8 @@ pub struct FifoOrder {
     /// Messages that have arrived too early.
     held_back: SortedMap<(ProcessId, Place), u64>,
 }
+
+impl Body for Place {}
 
 /// The position of a message in the order of its sender: its number among the messages to this group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,7 +94,11 @@ impl UpperLayer<Reliable<Place>> for FifoOrder {
             self.held_back.remove(&(origin, Place { to: to.clone(), number: *next }))
         {
             *next += 1;
-            out.output(FifoOrderOutput::Deliver(Output::Delivered { origin, id, body: () }));
+            out.output(FifoOrderOutput::Deliver(Output::Delivered {
+                origin,
+                id,
+                body: Content::TRUE,
+            }));
         }
     }
 

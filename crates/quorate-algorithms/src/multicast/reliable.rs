@@ -12,7 +12,7 @@
 
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property, SortedSet,
 };
@@ -21,7 +21,7 @@ use crate::{Algorithm, Setup, Sound};
 
 /// One process of the reliable multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Reliable<B = ()> {
+pub struct Reliable<B = Content> {
     id: ProcessId,
     n: usize,
     last: LastNumber,
@@ -33,7 +33,7 @@ pub struct Reliable<B = ()> {
 /// A message from its sender, or forwarded by another process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message<B = ()> {
+pub enum Message<B = Content> {
     /// Sent by the origin itself.
     Send(Parcel<B>),
     /// Forwarded for the origin, which is named.

@@ -15,7 +15,7 @@
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::multicast::{Command, Content, Group, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
     SortedMap, SortedSet, Stack, UpperLayer,
@@ -76,7 +76,11 @@ impl Batches {
             for (origin, id) in self.agreed.remove(&self.next).unwrap_or_default() {
                 if self.delivered.insert((origin, id)) {
                     self.waiting.remove(&(origin, id));
-                    out.output(BatchesOutput::Deliver(Output::Delivered { origin, id, body: () }));
+                    out.output(BatchesOutput::Deliver(Output::Delivered {
+                        origin,
+                        id,
+                        body: Content::TRUE,
+                    }));
                 }
             }
             self.next += 1;

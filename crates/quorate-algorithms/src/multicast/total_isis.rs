@@ -22,7 +22,7 @@
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
     Profile, Property, SortedMap, SortedSet, Stamp,
@@ -32,7 +32,7 @@ use crate::{Algorithm, Setup, Sound};
 
 /// One process of the ISIS total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TotalIsis<B = ()> {
+pub struct TotalIsis<B = Content> {
     id: ProcessId,
     n: usize,
     /// The latest timestamp that was proposed here or is known to be agreed.
@@ -98,7 +98,7 @@ pub struct Item<B> {
 /// The messages of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message<B = ()> {
+pub enum Message<B = Content> {
     /// A new message of the sender. Asks for a proposed timestamp.
     Send(u64, B),
     /// Proposes a timestamp for a message of the receiver.

@@ -22,7 +22,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
     Profile, Property, SortedMap, SortedSet, Stamp,
@@ -32,7 +32,7 @@ use crate::{Algorithm, Setup, Sound};
 
 /// One process of the Lamport total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TotalLamport<B = ()> {
+pub struct TotalLamport<B = Content> {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
@@ -53,7 +53,7 @@ pub struct TotalLamport<B = ()> {
 /// The messages of the protocol. Each carries the logical time of its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message<B = ()> {
+pub enum Message<B = Content> {
     /// A message, multicast at this time.
     Send {
         /// Logical time of the multicast.

@@ -22,7 +22,7 @@
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
     Property, SortedMap, SortedSet,
@@ -32,7 +32,7 @@ use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the sequencer total order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TotalSequencer<B = ()> {
+pub struct TotalSequencer<B = Content> {
     id: ProcessId,
     n: usize,
     server: ProcessId,
@@ -75,7 +75,7 @@ enum SequencerRole {
 /// The messages of the protocol. The first number of all but `Submit` is the epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message<B = ()> {
+pub enum Message<B = Content> {
     /// From a sender to the sequencer: asks for a number for this message.
     Submit(u64, B),
     /// From the sequencer of this epoch: the message with this number.

@@ -25,7 +25,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
     Property, SortedMap, SortedSet, VCube,
@@ -132,7 +132,7 @@ impl VcubeMulticast {
     /// Delivers a new message and stores it in place of the sender's last one.
     fn receive(&mut self, origin: ProcessId, id: u64, to: Group, out: &mut Effects<Self>) {
         if to.contains(self.id) {
-            out.output(Output::Delivered { origin, id, body: () });
+            out.output(Output::Delivered { origin, id, body: Content::TRUE });
         }
         let new = Relay::new(id, to, self.vcube.dimension());
         // The sender knew that the old message is everywhere, so all outstanding ACKs for it can be sent.

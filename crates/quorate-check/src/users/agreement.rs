@@ -2,7 +2,7 @@
 
 use quorate_core::agreement::{AgreementKind, Command, Decision, Output, Value};
 use quorate_core::definition::agreement::{Participant, disagreement, invalidity, owes_decision};
-use quorate_core::{ProcessId, Property};
+use quorate_core::{ProcessId, ProcessSet, Property};
 
 use super::Users;
 
@@ -21,6 +21,8 @@ pub struct AgreementUsers {
     pub binds_recovered: bool,
     /// Whether termination is checked.
     pub must_decide: bool,
+    /// Byzantine processes. Nothing is expected of them.
+    pub traitors: ProcessSet,
 }
 
 /// The user of an agreement at one process.
@@ -34,6 +36,7 @@ pub struct AgreementUserState {
     recovered: bool,
     /// Whether nothing is expected of it because it has recovered.
     exempt: bool,
+    honest: bool,
     decided: Option<Decision>,
     /// Whether it has later decided something else.
     changed_decision: bool,
@@ -47,7 +50,7 @@ impl AgreementUserState {
 
     /// Whether it has to decide, and to decide the same as others.
     fn is_bound(&self) -> bool {
-        self.up && !self.exempt
+        self.up && self.honest && !self.exempt
     }
 
     fn decision(&self) -> Option<&Decision> {
@@ -57,8 +60,8 @@ impl AgreementUserState {
 
 impl AgreementUserState {
     fn participant(&self) -> Participant {
-        let correct = self.up && !self.recovered;
-        Participant { proposal: self.proposal(), correct, honest: true }
+        let correct = self.up && self.honest && !self.recovered;
+        Participant { proposal: self.proposal(), correct, honest: self.honest }
     }
 }
 
@@ -75,6 +78,7 @@ impl Users for AgreementUsers {
             up: true,
             recovered: false,
             exempt: false,
+            honest: !self.traitors.contains(process),
             decided: None,
             changed_decision: false,
         }
@@ -108,6 +112,7 @@ impl Users for AgreementUsers {
             up: false,
             recovered: false,
             exempt: false,
+            honest: user.honest,
             decided: None,
             changed_decision: false,
         }
@@ -158,7 +163,7 @@ impl Users for AgreementUsers {
     }
 
     fn is_satisfied(&self, user: &AgreementUserState) -> bool {
-        user.decided.is_some()
+        user.honest && user.decided.is_some()
     }
 
     fn starvation_property(&self) -> Property {
@@ -181,7 +186,9 @@ mod tests {
         decided: &[(usize, u64)],
     ) -> Option<Property> {
         let values = values.map(|value| Some(Value(value))).to_vec();
-        let users = AgreementUsers { agreement_kind, values, binds_recovered: true, must_decide: true };
+        let (binds_recovered, must_decide, traitors) = (true, true, ProcessSet::new());
+        let users =
+            AgreementUsers { agreement_kind, values, binds_recovered, must_decide, traitors };
         let make = |id| users.initial_user(id);
         let mut user_states: Vec<UserState> = ProcessId::all(3).map(make).collect();
         for process in proposed {

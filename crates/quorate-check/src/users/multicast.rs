@@ -1,16 +1,17 @@
 //! Users of a multicast: each may send several messages, and all check that they are delivered as the algorithm promises.
 
 use quorate_core::definition::multicast::{
-    CausalPast, broken_by_omission, disorder, first_missing, integrity_breach,
+    CausalPast, broken_by_omission, conflict, disorder, first_missing, integrity_breach,
+    may_have_sent,
 };
-use quorate_core::multicast::{Command, Group, Output};
-use quorate_core::{ProcessId, Property};
+use quorate_core::multicast::{Command, Content, Group, Output};
+use quorate_core::{ProcessId, ProcessSet, Property};
 
 use super::Users;
 
 /// Messages that users send, their recipients, and the promised properties.
 ///
-/// A process is live if it does not crash. Orders are checked among the processes that are up, as if no other process would
+/// A process is live if it does not crash and is not a traitor. Orders are checked among the processes that are up, as if no other process would
 /// crash. Missing deliveries are checked when the system is quiescent.
 #[derive(Clone, Debug)]
 pub struct MulticastUsers {
@@ -20,6 +21,8 @@ pub struct MulticastUsers {
     pub to: Group,
     /// Properties that are checked.
     pub promised: Vec<Property>,
+    /// Byzantine processes. Nothing is expected of them, and their messages may have any content.
+    pub traitors: ProcessSet,
 }
 
 /// The user of a multicast at one process.
@@ -27,6 +30,7 @@ pub struct MulticastUsers {
 pub struct MulticastUserState {
     id: u8,
     up: bool,
+    honest: bool,
     /// Numbers of messages that it has sent and may still send.
     sent: u8,
     remaining: u8,
@@ -42,7 +46,7 @@ pub struct MulticastUserState {
 enum LogEvent {
     /// The user sent its next message.
     Sent,
-    Delivered(MessageId),
+    Delivered(MessageId, Content),
 }
 
 /// Sender and sequence number of a message.
@@ -53,15 +57,29 @@ struct MessageId {
 }
 
 impl MulticastUserState {
+    /// Whether it has not crashed and is not a traitor.
+    fn is_live(&self) -> bool {
+        self.up && self.honest
+    }
+
     fn deliveries(&self) -> impl Iterator<Item = MessageId> + Clone {
+        self.contents().map(|(message, _)| message)
+    }
+
+    /// The delivered messages with their contents.
+    fn contents(&self) -> impl Iterator<Item = (MessageId, Content)> + Clone {
         self.log.iter().filter_map(|event| match event {
-            LogEvent::Delivered(message) => Some(*message),
+            LogEvent::Delivered(message, content) => Some((*message, *content)),
             LogEvent::Sent => None,
         })
     }
 
     fn has(&self, message: MessageId) -> bool {
-        self.log.contains(&LogEvent::Delivered(message))
+        self.deliveries().any(|own| own == message)
+    }
+
+    fn content_of(&self, message: MessageId) -> Option<Content> {
+        self.contents().find(|(own, _)| *own == message).map(|(_, content)| content)
     }
 }
 
@@ -87,7 +105,7 @@ impl MulticastUsers {
 
     /// Whether a process has delivered a message before another one that causally precedes it.
     fn is_out_of_causal_order(&self, user_states: &[&MulticastUserState]) -> bool {
-        user_states.iter().filter(|user| user.up).any(|user| {
+        user_states.iter().filter(|user| user.is_live()).any(|user| {
             user.deliveries().enumerate().any(|(rank, message)| {
                 let past = past(user_states, message, u8::MAX);
                 past.iter().any(|(origin, count)| {
@@ -118,7 +136,7 @@ fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> Ca
                 let _ = past.on_multicast(sender);
                 sent += 1;
             }
-            LogEvent::Delivered(known) => {
+            LogEvent::Delivered(known, _) => {
                 past.on_delivery(&self::past(user_states, *known, most - 1));
             }
         }
@@ -144,12 +162,15 @@ impl Users for MulticastUsers {
     fn initial_user(&self, process: ProcessId) -> MulticastUserState {
         let remaining = self.requests[process.index()];
         let id = process.index() as u8;
-        MulticastUserState { id, up: true, sent: 0, remaining, log: Vec::new(), wrong: None }
+        let honest = !self.traitors.contains(process);
+        let (log, wrong) = (Vec::new(), None);
+        MulticastUserState { id, up: true, honest, sent: 0, remaining, log, wrong }
     }
 
     /// No user must send, and no user waits for the result of earlier messages.
     fn next_command(&self, user: &MulticastUserState) -> Option<(Command, bool)> {
-        let command = Command::Multicast { id: user.sent.into(), to: self.to.clone(), body: () };
+        let (id, to) = (user.sent.into(), self.to.clone());
+        let command = Command::Multicast { id, to, body: Content::TRUE };
         (user.remaining > 0).then_some((command, false))
     }
 
@@ -164,13 +185,16 @@ impl Users for MulticastUsers {
     fn on_output(
         &self,
         user: &mut MulticastUserState,
-        Output::Delivered { origin, id, .. }: &Output,
+        Output::Delivered { origin, id, body }: &Output,
     ) {
+        if !user.honest {
+            return;
+        }
         let small = |number: u64| u8::try_from(number).unwrap_or(u8::MAX);
         let message = MessageId { origin: small(origin.index() as u64), number: small(*id) };
         let wrong = self.wrong(user, message).filter(|property| self.promises(*property));
         user.wrong = user.wrong.or(wrong);
-        user.log.push(LogEvent::Delivered(message));
+        user.log.push(LogEvent::Delivered(message, *body));
         if !self.promises(Property::CausalOrder) && !self.promises(Property::TotalOrder) {
             user.log.sort_unstable();
         }
@@ -183,6 +207,7 @@ impl Users for MulticastUsers {
         MulticastUserState {
             id: user.id,
             up: false,
+            honest: user.honest,
             sent: user.sent,
             remaining: 0,
             log,
@@ -198,15 +223,24 @@ impl Users for MulticastUsers {
             return Some(wrong);
         }
         let user_states: Vec<&MulticastUserState> = user_states.collect();
-        let up = || user_states.iter().filter(|user| user.up);
-        let was_sent = |message: MessageId| {
-            user_states
-                .get(usize::from(message.origin))
-                .is_some_and(|origin| message.number < origin.sent)
+        let up = || user_states.iter().filter(|user| user.is_live());
+        let may_be_sent = |(message, content): (MessageId, Content)| {
+            let origin = user_states.get(usize::from(message.origin));
+            let multicast = origin.is_some_and(|origin| message.number < origin.sent);
+            may_have_sent(origin.is_none_or(|origin| origin.honest), multicast, content)
         };
-        let unsent = |message| integrity_breach(was_sent(message), true, false).is_some();
-        if up().any(|user| user.deliveries().any(unsent)) {
+        let unsent = |message| integrity_breach(may_be_sent(message), true, false).is_some();
+        if up().any(|user| user.contents().any(unsent)) {
             return Some(Property::DeliveryIntegrity);
+        }
+        let conflicting = |message: MessageId| {
+            let contents = up().filter_map(|user| Some((user.id, user.content_of(message)?)));
+            conflict(contents).is_some()
+        };
+        if self.promises(Property::DeliveryAgreement)
+            && up().any(|user| user.deliveries().any(conflicting))
+        {
+            return Some(Property::DeliveryAgreement);
         }
         if self.promises(Property::CausalOrder) && self.is_out_of_causal_order(&user_states) {
             return Some(Property::CausalOrder);
@@ -219,7 +253,7 @@ impl Users for MulticastUsers {
         &self,
         user_states: impl Iterator<Item = &'a MulticastUserState> + Clone,
     ) -> Option<Property> {
-        let live = || user_states.clone().filter(|user| user.up);
+        let live = || user_states.clone().filter(|user| user.is_live());
         let members = || live().filter(|user| self.is_member(user));
         let broken_by = |message: MessageId| {
             let missing = members().any(|member| !member.has(message));
@@ -228,9 +262,11 @@ impl Users for MulticastUsers {
             let broken = broken_by_omission(sent_by_live, delivered).filter(move |_| missing);
             broken.filter(|property| self.promises(*property))
         };
-        let messages = user_states.clone().flat_map(|origin| {
+        let sent = user_states.clone().flat_map(|origin| {
             (0..origin.sent).map(|number| MessageId { origin: origin.id, number })
         });
+        // A traitor may have sent messages that its user did not multicast.
+        let messages = sent.chain(live().flat_map(MulticastUserState::deliveries));
         // Validity comes before agreement in `Property`.
         messages.flat_map(broken_by).min()
     }
@@ -238,7 +274,7 @@ impl Users for MulticastUsers {
     /// A member must eventually deliver its own messages.
     fn is_waiting(&self, user: &MulticastUserState) -> bool {
         let own = || user.deliveries().filter(|message| message.origin == user.id).count();
-        user.up
+        user.is_live()
             && self.promises(Property::DeliveryValidity)
             && self.is_member(user)
             && own() < usize::from(user.sent)
@@ -272,8 +308,11 @@ mod tests {
             Property::CausalOrder,
             Property::TotalOrder,
         ];
-        MulticastUsers { requests: vec![2; 3], to, promised }
+        MulticastUsers { requests: vec![2; 3], to, promised, traitors: ProcessSet::new() }
     }
+
+    /// Marks a message number in the tests as delivered with a forged content.
+    const FORGED: u64 = 1 << 32;
 
     /// The property violated after these events, each at a process: a send for `None`, otherwise a delivery.
     fn found(events: &[(usize, Option<(u32, u64)>)], crashed: &[usize]) -> Option<Property> {
@@ -296,7 +335,8 @@ mod tests {
                 }
                 Some((origin, id)) => {
                     let origin = ProcessId::new(*origin);
-                    let output = Output::Delivered { origin, id: *id, body: () };
+                    let body = Content((*id >> 32) as u8);
+                    let output = Output::Delivered { origin, id: *id & 0xffff_ffff, body };
                     users.on_output(user, &output);
                 }
             }
@@ -341,6 +381,25 @@ mod tests {
         assert_eq!(found_in(&pair, &delivered, &[]), None);
         let too_far = [delivered[0], delivered[1], inside, outside];
         assert_eq!(found_in(&pair, &too_far, &[]), Some(Property::DeliveryIntegrity));
+    }
+
+    #[test]
+    fn only_a_traitor_may_send_two_contents_and_the_others_deliver_one() {
+        let honest = users_of(Group::All);
+        let forged = [(0, None), (1, Some((0, FORGED)))];
+        assert_eq!(found_in(&honest, &forged, &[]), Some(Property::DeliveryIntegrity));
+        let lying =
+            MulticastUsers { traitors: [ProcessId::new(0)].into_iter().collect(), ..honest };
+        let both = [(0, None), (1, Some((0, FORGED))), (2, Some((0, FORGED)))];
+        assert_eq!(found_in(&lying, &both, &[]), None);
+        let two = [(0, None), (1, Some((0, FORGED))), (2, Some((0, 0)))];
+        assert_eq!(found_in(&lying, &two, &[]), Some(Property::DeliveryAgreement));
+        assert_eq!(found_in(&lying, &two, &[2]), None, "the dead do not count");
+        assert_eq!(found_in(&lying, &both[..2], &[]), Some(Property::DeliveryAgreement));
+        assert_eq!(found_in(&lying, &both[..1], &[]), None, "a traitor's message may be lost");
+        let invented = [(1, Some((0, 0))), (2, Some((0, 0)))];
+        assert_eq!(found_in(&lying, &invented, &[]), None);
+        assert_eq!(found_in(&lying, &invented[..1], &[]), Some(Property::DeliveryAgreement));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quorate_core::{
     Belief, Effect, Effects, Message as _, Process, ProcessId, Property, Recipients, Span, Time,
 };
+use quorate_sim::traitor::{Strategy, Treatment};
 use smallvec::SmallVec;
 
 use super::interner::Interner;
@@ -68,6 +69,9 @@ pub(super) trait NodeStore: Send + Sync {
 
     /// Lets timers run, with `bound` as the maximum delay of a message. Numbers assigned before become invalid.
     fn enable_timers(&mut self, bound: Span);
+
+    /// Makes processes Byzantine. Must be called before any input.
+    fn set_traitors(&mut self, traitors: &[(ProcessId, Strategy)]);
 }
 
 /// Type-independent facts about a process with its user.
@@ -122,6 +126,7 @@ pub(super) struct TypedNodeStore<P: Process, U: Users, F> {
     n: usize,
     make: F,
     users: U,
+    traitors: Vec<(ProcessId, Strategy)>,
     /// Maximum delay of a message, if timers run.
     bound: Option<Span>,
     needs_timing: AtomicBool,
@@ -136,8 +141,16 @@ where
     F: Fn(ProcessId) -> P + Send + Sync,
 {
     pub(super) fn new(n: usize, make: F, users: U) -> Self {
-        let (nodes, messages) = (Interner::default(), Interner::default());
-        Self { n, make, users, bound: None, needs_timing: AtomicBool::new(false), nodes, messages }
+        Self {
+            n,
+            make,
+            users,
+            traitors: Vec::new(),
+            bound: None,
+            needs_timing: AtomicBool::new(false),
+            nodes: Interner::default(),
+            messages: Interner::default(),
+        }
     }
 
     /// Local clock of a process, which always shows the same time: see `timing.rs`.
@@ -145,9 +158,21 @@ where
         Time(self.bound.map_or(0, |bound| bound.0.saturating_mul(HORIZON)))
     }
 
-    fn send(&self, to: ProcessId, message: P::Message, sent: &mut Vec<(u8, u32)>) {
+    /// Sends a message, or what a traitor sends in its place.
+    fn send(&self, from: (u8, &P), to: ProcessId, message: P::Message, sent: &mut Vec<(u8, u32)>) {
+        let (id, process) = from;
+        let strategy = self.traitors.iter().find(|(traitor, _)| *traitor == process_id(id));
+        let treatment =
+            strategy.and_then(|(_, strategy)| strategy.fixed_treatment(to, message.kind()));
+        let (message, times) = match treatment.unwrap_or(Treatment::Truth) {
+            Treatment::Nothing => return,
+            Treatment::Truth => (message, 1),
+            Treatment::Twice => (message, 2),
+            Treatment::Lie(choice) => (process.forge(&message, choice), 1),
+        };
         if to.index() < self.n {
-            sent.push((to.index() as u8, self.intern_message(message)));
+            let number = self.intern_message(message);
+            sent.extend(std::iter::repeat_n((to.index() as u8, number), times));
         }
     }
 
@@ -299,7 +324,9 @@ where
                     Effect::Send { to, message } if to == process_id(id) => {
                         to_self.push_back(message)
                     }
-                    Effect::Send { to, message } => self.send(to, message, &mut sent),
+                    Effect::Send { to, message } => {
+                        self.send((id, &process), to, message, &mut sent);
+                    }
                     Effect::Multicast { to, message } => {
                         let recipients = recipients(&to, id, self.n);
                         if multicast == 0 {
@@ -309,7 +336,9 @@ where
                         for to in recipients.into_iter().take(most) {
                             match to == process_id(id) {
                                 true => to_self.push_back(message.clone()),
-                                false => self.send(to, message.clone(), &mut sent),
+                                false => {
+                                    self.send((id, &process), to, message.clone(), &mut sent);
+                                }
                             }
                         }
                         if let Some((_, may_recover)) = crash_after {
@@ -403,6 +432,10 @@ where
         self.bound = Some(bound);
         self.needs_timing = AtomicBool::new(false);
         (self.nodes, self.messages) = (Interner::default(), Interner::default());
+    }
+
+    fn set_traitors(&mut self, traitors: &[(ProcessId, Strategy)]) {
+        self.traitors = traitors.to_vec();
     }
 }
 

@@ -2,12 +2,13 @@
 
 use core::ops::Range;
 
+use crate::multicast::Content;
 use crate::{ProcessId, Property, VectorClock};
 
 /// Integrity: the ways in which one delivery can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegrityBreach {
-    /// The message was not multicast before.
+    /// The message was not multicast before, or with another content.
     NotSent,
     /// The process is not a member of the message's group.
     NotAddressed,
@@ -15,7 +16,8 @@ pub enum IntegrityBreach {
     Duplicate,
 }
 
-/// Integrity: a process delivers a message at most once, and only if it was multicast to it.
+/// Integrity: a process delivers a message at most once, and only if it was multicast to it with this content. `sent`
+/// comes from [`may_have_sent`].
 pub fn integrity_breach(sent: bool, addressed: bool, duplicate: bool) -> Option<IntegrityBreach> {
     match (sent, addressed, duplicate) {
         (false, ..) => Some(IntegrityBreach::NotSent),
@@ -23,6 +25,20 @@ pub fn integrity_breach(sent: bool, addressed: bool, duplicate: bool) -> Option<
         (.., true) => Some(IntegrityBreach::Duplicate),
         (true, true, false) => None,
     }
+}
+
+/// Integrity: whether the sender of a delivered message may have multicast it with this content. An honest sender gives its
+/// messages only the true content. A Byzantine sender may have sent anything.
+pub fn may_have_sent(honest: bool, multicast: bool, content: Content) -> bool {
+    !honest || (multicast && content == Content::TRUE)
+}
+
+/// Agreement: two live members must not deliver different contents of one message. `deliveries` are those of the live
+/// members. Returns two of them that differ.
+pub fn conflict<T: Copy>(deliveries: impl IntoIterator<Item = (T, Content)>) -> Option<(T, T)> {
+    let mut deliveries = deliveries.into_iter();
+    let (first, content) = deliveries.next()?;
+    deliveries.find(|(_, other)| *other != content).map(|(other, _)| (first, other))
 }
 
 /// Validity and agreement: the properties that are broken if a live member never delivers a message. Validity: the sender is live.
@@ -109,6 +125,23 @@ mod tests {
         assert_eq!(integrity_breach(false, true, false), Some(IntegrityBreach::NotSent));
         assert_eq!(integrity_breach(true, false, false), Some(IntegrityBreach::NotAddressed));
         assert_eq!(integrity_breach(true, true, true), Some(IntegrityBreach::Duplicate));
+    }
+
+    #[test]
+    fn only_a_byzantine_sender_may_have_sent_anything() {
+        let lie = Content::TRUE.forged(1);
+        assert!(may_have_sent(true, true, Content::TRUE));
+        assert!(!may_have_sent(true, true, lie), "an honest sender does not lie");
+        assert!(!may_have_sent(true, false, Content::TRUE), "it was not multicast");
+        assert!(may_have_sent(false, false, lie));
+    }
+
+    #[test]
+    fn contents_conflict_if_two_differ() {
+        let [truth, lie] = [0, 1].map(Content);
+        assert_eq!(conflict::<char>([]), None);
+        assert_eq!(conflict([('a', lie), ('b', lie)]), None);
+        assert_eq!(conflict([('a', truth), ('b', truth), ('c', lie)]), Some(('a', 'c')));
     }
 
     #[test]

@@ -41,7 +41,17 @@ impl Strategy {
 
     /// Decides what is sent in place of a message of this kind to `to`.
     pub fn treatment(self, to: ProcessId, kind: usize, random: &mut Random) -> Treatment {
-        match self {
+        self.fixed_treatment(to, kind).unwrap_or_else(|| match random.below(5) {
+            0 => Treatment::Nothing,
+            1 => Treatment::Twice,
+            2 => Treatment::Truth,
+            _ => Treatment::Lie(random.next_u64()),
+        })
+    }
+
+    /// The treatment of a message of this kind to `to`. `None` if the strategy is [`Strategy::Random`].
+    pub fn fixed_treatment(self, to: ProcessId, kind: usize) -> Option<Treatment> {
+        Some(match self {
             Self::Silent => Treatment::Nothing,
             // The lie depends on the kind of message and not on the receiver. It is odd, so it is never the truth if
             // only two contents are possible.
@@ -52,13 +62,8 @@ impl Strategy {
                 Treatment::Lie(UNCONDITIONAL_LIE | even)
             }
             Self::Stutterer => Treatment::Twice,
-            Self::Random => match random.below(5) {
-                0 => Treatment::Nothing,
-                1 => Treatment::Twice,
-                2 => Treatment::Truth,
-                _ => Treatment::Lie(random.next_u64()),
-            },
-        }
+            Self::Random => return None,
+        })
     }
 }
 

@@ -4,8 +4,7 @@
 use core::convert::Infallible;
 
 use quorate_core::agreement::Misuse;
-use quorate_core::multicast::Body;
-use quorate_core::{Belief, Effects, Kind, Process, ProcessId, ProcessSet, SortedMap};
+use quorate_core::{Belief, Data, Effects, Kind, Process, ProcessId, ProcessSet, SortedMap};
 
 /// One process of the rotating coordinator. The command is the proposed value, and the output is the decided one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +83,7 @@ pub enum Message<V> {
     Decide(V),
 }
 
-impl<V: Body> Rotating<V> {
+impl<V: Data> Rotating<V> {
     /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
@@ -206,7 +205,7 @@ impl<V: Body> Rotating<V> {
     }
 }
 
-impl<V: Body> Process for Rotating<V> {
+impl<V: Data> Process for Rotating<V> {
     type Command = V;
     type Message = Message<V>;
     type Timer = Infallible;
@@ -289,7 +288,7 @@ impl<V: Body> Process for Rotating<V> {
     }
 }
 
-impl<V: Body> quorate_core::Message for Message<V> {
+impl<V: Data> quorate_core::Message for Message<V> {
     const KINDS: &'static [Kind] = &[
         Kind::agreement("ESTIMATE"),
         Kind::agreement("PROPOSE"),

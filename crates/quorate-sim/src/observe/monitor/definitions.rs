@@ -3,7 +3,7 @@
 
 use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::election::{Candidates, Output};
-use quorate_core::multicast::Group;
+use quorate_core::multicast::{Content, Group};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
 use super::{CausalOrder, Decisions, Deliveries, E1, E2, FifoOrder, Me1, MutexEvent, TotalOrder};
@@ -139,7 +139,7 @@ fn multicast(
             }
             Some((origin, id)) => {
                 let origin = ProcessId::new(*origin);
-                deliveries.delivered(at, origin, *id);
+                deliveries.delivered(at, origin, *id, Content::TRUE);
                 fifo.delivered(at, origin, *id);
                 causal.delivered(at, origin, *id);
                 total.delivered(at, origin, *id);
@@ -174,6 +174,35 @@ fn validity_integrity_and_agreement_of_deliveries() {
     assert_eq!(multicast(omitted, &all, &[0]), [], "no live process has it");
     let divided = &everywhere[..3];
     assert_eq!(multicast(divided, &all, &[0]), [Property::DeliveryAgreement]);
+}
+
+/// Properties that deliveries of message 0 of p0 among three processes break, if p0 multicasts it or, as a traitor, need not.
+fn contents(traitor: bool, delivered: &[(u32, u8)], crashed: &[u32]) -> Vec<Property> {
+    let p0 = ProcessId::new(0);
+    let traitors = if traitor { [p0].into_iter().collect() } else { ProcessSet::new() };
+    let mut deliveries = Deliveries::new(3, traitors);
+    if !traitor {
+        deliveries.sent(at(1, 0), 0, Group::All);
+    }
+    for (event, (process, content)) in (2..).zip(delivered) {
+        deliveries.delivered(at(event, *process), p0, 0, Content(*content));
+    }
+    crashed.iter().for_each(|process| deliveries.crashed(ProcessId::new(*process)));
+    deliveries.end(Time(99), Ending::Quiescent, None);
+    let found = [deliveries.validity(), deliveries.integrity(), deliveries.agreement()];
+    found.into_iter().flatten().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn contents_are_those_of_the_sender_and_the_same_everywhere() {
+    assert_eq!(contents(false, &[(0, 0), (1, 0), (2, 0)], &[]), []);
+    assert_eq!(contents(false, &[(0, 0), (1, 0), (2, 1)], &[]), [Property::DeliveryIntegrity]);
+    assert_eq!(contents(true, &[(1, 1), (2, 1)], &[]), [], "a traitor may send anything");
+    assert_eq!(contents(true, &[(1, 1), (2, 0)], &[]), [Property::DeliveryAgreement]);
+    assert_eq!(contents(true, &[(1, 1), (2, 0)], &[2]), [], "the dead do not count");
+    assert_eq!(contents(true, &[(1, 1)], &[]), [Property::DeliveryAgreement], "all or none");
+    assert_eq!(contents(true, &[(1, 1), (1, 0), (2, 1)], &[]), [Property::DeliveryIntegrity]);
+    assert_eq!(contents(true, &[], &[]), [], "none");
 }
 
 #[test]

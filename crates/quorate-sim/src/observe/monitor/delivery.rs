@@ -1,12 +1,15 @@
 //! Validity, integrity and agreement of a multicast, judged from one record of messages and deliveries.
 //!
 //! A message that every member has delivered is dropped from the record. Message numbers ascend, so a number that is
-//! not in the record and not above the last one belongs to such a message. A process counts as live if it has not
-//! crashed in the whole run. Integrity is judged at each delivery, the other two at the end of the run. Cost: O(log m)
+//! not in the record and not above the last one belongs to such a message. A message of a traitor enters the record when
+//! it is first delivered, because a traitor may send messages that its user did not multicast. A process counts as live
+//! if it has not crashed in the whole run and is not a traitor. Integrity is judged at each delivery, the other two at the end of the run. Cost: O(log m)
 //! for each of m messages sent and each delivery, O(n / 64) at the end for each message still in the record.
 
-use quorate_core::definition::multicast::{IntegrityBreach, broken_by_omission, integrity_breach};
-use quorate_core::multicast::Group;
+use quorate_core::definition::multicast::{
+    IntegrityBreach, broken_by_omission, conflict, integrity_breach, may_have_sent,
+};
+use quorate_core::multicast::{Body as _, Content, Group};
 use quorate_core::{ProcessId, ProcessSet, Property, SortedMap, Span, Time};
 
 use super::violation::{Evidence, Violation, name_all};
@@ -23,8 +26,11 @@ pub(crate) struct Deliveries {
     messages: u64,
     /// Number of messages that every member has delivered.
     done: u64,
+    traitors: ProcessSet,
     /// Processes that have crashed at any time, and traitors. Nothing is expected of them.
     discounted: ProcessSet,
+    /// Processes that have lost their memory. They may deliver messages again.
+    forgetful: ProcessSet,
     count: u64,
     validity: Option<Violation>,
     integrity: Option<Violation>,
@@ -39,8 +45,8 @@ struct MulticastRecord {
     at: Moment,
     to: Group,
     delivered: ProcessSet,
-    /// The first delivery by each member, up to `EVIDENCE_MOST` of them.
-    first: Vec<Moment>,
+    /// The first delivery by each member, up to `EVIDENCE_MOST` of them for each content.
+    first: Vec<(Moment, Content)>,
 }
 
 /// Maximum number of deliveries of a message that are kept as evidence.
@@ -54,7 +60,9 @@ impl Deliveries {
             last: SortedMap::new(),
             messages: 0,
             done: 0,
-            discounted: traitors,
+            discounted: traitors.clone(),
+            traitors,
+            forgetful: ProcessSet::new(),
             count: 0,
             validity: None,
             integrity: None,
@@ -70,22 +78,38 @@ impl Deliveries {
         self.messages += 1;
     }
 
-    /// Records a delivery. Returns the time at which the message was sent, if the message is in the record.
-    pub(crate) fn delivered(&mut self, at: Moment, origin: ProcessId, id: u64) -> Option<Time> {
+    /// Records a delivery. Returns the time at which the message was multicast, if that is in the record.
+    pub(crate) fn delivered(
+        &mut self,
+        at: Moment,
+        origin: ProcessId,
+        id: u64,
+        content: Content,
+    ) -> Option<Time> {
         self.count += 1;
-        let description = format!("message {id} of {origin}");
+        let description = format!("message {id} of {origin}{}", described(content));
+        let honest = !self.traitors.contains(origin);
+        let invented = !honest && !self.sent.contains_key(&(origin, id));
+        if invented {
+            let (to, delivered, first) = (Group::All, ProcessSet::new(), Vec::new());
+            self.sent.insert((origin, id), MulticastRecord { at, to, delivered, first });
+        }
         let Some(sent) = self.sent.get_mut(&(origin, id)) else {
             // A message that every member has delivered is no longer in the record.
             let done = self.last.get(&origin).is_some_and(|last| id <= *last);
-            self.judge(at, &description, integrity_breach(done, true, done));
+            let may = may_have_sent(honest, done, content);
+            let duplicate = done && !self.forgetful.contains(at.process);
+            self.judge(at, &description, integrity_breach(may, true, duplicate));
             return None;
         };
         let time = sent.at.time;
         let addressed = sent.to.contains(at.process);
         let duplicate = addressed && !sent.delivered.insert(at.process);
-        let breach = integrity_breach(true, addressed, duplicate);
-        if breach.is_none() && sent.first.len() < EVIDENCE_MOST {
-            sent.first.push(at);
+        let may = may_have_sent(honest, true, content);
+        let breach = integrity_breach(may, addressed, duplicate);
+        let same = || sent.first.iter().filter(|(_, other)| *other == content).count();
+        if breach.is_none() && same() < EVIDENCE_MOST {
+            sent.first.push((at, content));
         }
         self.judge(at, &description, breach);
         let kept = self.sent.get(&(origin, id));
@@ -93,7 +117,7 @@ impl Deliveries {
             self.sent.remove(&(origin, id));
             self.done += 1;
         }
-        Some(time)
+        (!invented).then_some(time)
     }
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
@@ -102,6 +126,7 @@ impl Deliveries {
 
     /// A process that has lost its memory may deliver messages again.
     pub(crate) fn forgot(&mut self, process: ProcessId) {
+        self.forgetful.insert(process);
         for sent in self.sent.values_mut() {
             sent.delivered.remove(process);
         }
@@ -112,9 +137,12 @@ impl Deliveries {
     pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
         let complete = matches!(ending, Ending::Quiescent | Ending::Content);
         for ((origin, id), sent) in &self.sent {
+            if let Some(violation) = self.conflicting(*origin, *id, sent, now) {
+                self.agreement.get_or_insert(violation);
+            }
             let mut missing = &sent.to.members(self.n) - &sent.delivered;
             missing.subtract(&self.discounted);
-            let by_live = sent.first.iter().find(|at| !self.discounted.contains(at.process));
+            let by_live = self.by_live(sent).map(|(at, _)| at).next();
             let sender_lives = !self.discounted.contains(*origin);
             let broken: Vec<Property> =
                 broken_by_omission(sender_lives, by_live.is_some()).collect();
@@ -139,7 +167,7 @@ impl Deliveries {
                 });
             }
             if let Some(by) = by_live.filter(|_| broken.contains(&Property::DeliveryAgreement)) {
-                events.push(Evidence::new(*by, format!("delivered message {id} of {origin}")));
+                events.push(Evidence::new(by, format!("delivered message {id} of {origin}")));
                 self.agreement.get_or_insert_with(|| Violation {
                     property: Property::DeliveryAgreement,
                     time: now,
@@ -151,6 +179,36 @@ impl Deliveries {
                 });
             }
         }
+    }
+
+    /// Deliveries of a message by live processes.
+    fn by_live(&self, sent: &MulticastRecord) -> impl Iterator<Item = (Moment, Content)> {
+        let live = |(at, _): &(Moment, Content)| !self.discounted.contains(at.process);
+        sent.first.iter().copied().filter(live)
+    }
+
+    /// Two live processes that delivered different contents of a message.
+    fn conflicting(
+        &self,
+        origin: ProcessId,
+        id: u64,
+        sent: &MulticastRecord,
+        now: Time,
+    ) -> Option<Violation> {
+        let deliveries = self.by_live(sent).map(|delivery| (delivery, delivery.1));
+        let (one, other) = conflict(deliveries)?;
+        let event = |(at, content): (Moment, Content)| {
+            Evidence::new(at, format!("delivered message {id} of {origin}{}", described(content)))
+        };
+        Some(Violation {
+            property: Property::DeliveryAgreement,
+            time: now,
+            detail: format!(
+                "{} and {} delivered different contents of message {id} of {origin}",
+                one.0.process, other.0.process
+            ),
+            events: vec![event(one), event(other)],
+        })
     }
 
     pub(crate) fn validity(&self) -> Option<&Violation> {
@@ -203,4 +261,9 @@ impl Deliveries {
             events: vec![Evidence::new(at, format!("delivered {message}{why}"))],
         });
     }
+}
+
+/// The content of a message in words, if it is not the one that a correct sender gives to it.
+fn described(content: Content) -> String {
+    if content.is_shown() { format!(" with content {}", content.0) } else { String::new() }
 }

@@ -1,7 +1,7 @@
 //! Multicast: deliveries, their delays and their order, and whether
 //! validity, integrity, agreement and the order properties hold.
 
-use quorate_core::multicast::{Command, Multicast, Output};
+use quorate_core::multicast::{Body as _, Command, Multicast, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
 
 use crate::engine::observer::Moment;
@@ -151,8 +151,9 @@ impl Monitors for MulticastMonitors {
         format!("#{id}")
     }
 
-    fn output_text(&self, Output::Delivered { origin, id, .. }: &Output) -> String {
-        format!("{origin}#{id}")
+    fn output_text(&self, Output::Delivered { origin, id, body }: &Output) -> String {
+        let content = if body.is_shown() { format!("/{}", body.0) } else { String::new() };
+        format!("{origin}#{id}{content}")
     }
 
     fn on_command(&mut self, at: Moment, Command::Multicast { id, to, .. }: &Command) {
@@ -166,12 +167,12 @@ impl Monitors for MulticastMonitors {
         self.senders.insert(at.process);
     }
 
-    fn on_output(&mut self, at: Moment, Output::Delivered { origin, id, .. }: &Output) {
+    fn on_output(&mut self, at: Moment, Output::Delivered { origin, id, body }: &Output) {
         if self.exempt.contains(at.process) {
             return;
         }
         self.order(at, *origin, *id);
-        let sent = self.deliveries.delivered(at, *origin, *id);
+        let sent = self.deliveries.delivered(at, *origin, *id, *body);
         if let Some(sent) = sent.filter(|_| *id == 0 && *origin != at.process) {
             self.delays.add(at.time - sent);
         }
@@ -227,7 +228,8 @@ impl Monitors for MulticastMonitors {
         let messages = self.deliveries.messages();
         report.requests = messages;
         let cost = &context.info.cost;
-        let comparable = context.undisturbed && context.count_self;
+        let honest = context.scenario.faults.traitor.is_empty();
+        let comparable = context.undisturbed && context.count_self && honest;
         report.cost =
             CostReport::new(cost, "multicast", report.messages.total, messages, comparable);
         let unit = context.scenario.delay_unit();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use quorate_core::multicast::{Command, Group, Output};
+use quorate_core::multicast::{Command, Content, Group, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
 use crate::engine::{Agenda, User};
@@ -91,7 +91,7 @@ impl MulticastUsers {
     }
 
     fn command(&self, id: u64) -> Command {
-        Command::Multicast { id, to: self.to.clone(), body: () }
+        Command::Multicast { id, to: self.to.clone(), body: Content::TRUE }
     }
 
     /// Changes the state of a user and updates the number of users that want something.
