@@ -23,8 +23,8 @@ use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
 use crate::multicast::{
-    Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
-    VcubeMulticast,
+    Basic, Bracha, BrachaEchoOnly, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis,
+    TotalLamport, TotalSequencer, VcubeMulticast,
 };
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
@@ -111,6 +111,8 @@ catalogue! {
     agreement ThreePhaseCommit,
     multicast Basic,
     multicast Reliable,
+    multicast Bracha,
+    multicast BrachaEchoOnly,
     multicast Fifo,
     multicast Causal,
     multicast TotalSequencer,

@@ -299,6 +299,65 @@ fn sound_multicasts_hold_in_every_state() {
     ]));
 }
 
+/// The same world, in which a process lies.
+fn lying(mut config: CheckConfig, traitor: &str) -> CheckConfig {
+    config.scenario.faults.traitor.push(traitor.parse().expect("a process and a strategy"));
+    config
+}
+
+#[test]
+fn liars_are_borne_or_found_in_every_state() {
+    insta::assert_snapshot!(
+        sound([
+            ("bracha", some("bracha", 4, 1)),
+            ("bracha, the sender lies", lying(some("bracha", 4, 1), "0:liar")),
+            ("bracha, the sender equivocates", lying(some("bracha", 4, 1), "0:equivocator")),
+            ("bracha, the sender is two-faced", lying(some("bracha", 4, 1), "0:two-faced")),
+            ("bracha, another equivocates", lying(some("bracha", 4, 1), "1:equivocator")),
+            ("generals", tolerating(lying(config("byzantine-generals", 4), "0:equivocator"), 1)),
+        ]),
+        @r"
+    bracha: 129768 states, 661969 steps, 28 deep
+    bracha, the sender lies: 93292 states, 469882 steps, 28 deep
+    bracha, the sender equivocates: 20220 states, 93157 steps, 28 deep
+    bracha, the sender is two-faced: 30784 states, 147562 steps, 28 deep
+    bracha, another equivocates: 97649 states, 489304 steps, 28 deep
+    generals: 80 states, 213 steps, 18 deep
+    "
+    );
+    insta::assert_snapshot!(
+        broken([
+            ("echoes alone", lying(some("bracha-echo-only", 4, 1), "0:equivocator"), "agreement"),
+            (
+                "obedient generals",
+                tolerating(lying(config("byzantine-generals-obedient", 5), "0:equivocator"), 1),
+                "agreement",
+            ),
+            (
+                "two liars among four",
+                lying(lying(some("bracha", 4, 1), "0:two-faced"), "1:two-faced"),
+                "agreement",
+            ),
+        ]),
+        @r"
+    echoes alone: agreement after 16 steps
+    obedient generals: agreement after 25 steps
+    two liars among four: agreement after 18 steps
+    "
+    );
+    let outside = explored(&lying(some("reliable", 3, 1), "0:silent")).report.outside;
+    assert_eq!(outside, ["honesty"]);
+    for (world, why) in [
+        (lying(config("central", 3), "0:liar"), "only agreement and multicast"),
+        (lying(some("bracha", 4, 1), "0:random"), "draws no random numbers"),
+        (lying(some("bracha", 4, 1), "?:liar"), "draws no random numbers"),
+    ] {
+        let refused = explore(&world, |_| ControlFlow::Continue(()));
+        let told = refused.expect_err(why).to_string();
+        assert!(told.contains(why), "{told}");
+    }
+}
+
 #[test]
 fn beyond_their_assumptions_the_other_families_break_and_replay() {
     insta::assert_snapshot!(broken([

@@ -1,6 +1,8 @@
 //! Multicast: processes that deliver messages to all processes or to a group of them.
 
 mod basic;
+mod bracha;
+mod bracha_echo_only;
 mod causal;
 mod fifo;
 mod reliable;
@@ -11,6 +13,8 @@ mod total_sequencer;
 mod vcube;
 
 pub use basic::Basic;
+pub use bracha::Bracha;
+pub use bracha_echo_only::BrachaEchoOnly;
 pub use causal::{Causal, CausalOrder};
 pub use fifo::{Fifo, FifoOrder};
 pub use reliable::Reliable;

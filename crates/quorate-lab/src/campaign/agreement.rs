@@ -15,7 +15,8 @@ use super::dice::{Dice, UNIT, assumes};
 const FAULTS_MOST: usize = 3;
 const TRAITORS_MOST: usize = 2;
 
-const STRATEGIES: [Strategy; 6] = [
+/// Strategies of traitors that are drawn.
+pub(super) const STRATEGIES: [Strategy; 6] = [
     Strategy::Silent,
     Strategy::Liar,
     Strategy::Equivocator,

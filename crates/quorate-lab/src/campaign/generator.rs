@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 
 use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
-use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect};
+use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect, Traitor};
 use quorate_sim::notation::{DriftText, Link, ProcessSelector, SetText, SpanText, When, Window};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, LinkDelay, Scenario};
 
-use super::agreement;
+use super::agreement::{self, STRATEGIES};
 use super::break_assumptions::break_some_assumptions;
 use super::dice::{Dice, UNIT, assumes};
 use super::elections::{draw_detector, draw_election};
@@ -193,16 +193,24 @@ impl ScenarioGenerator {
     }
 
     /// Some processes crash, at any time until all requests should be done, some of them in the middle of a multicast. Each
-    /// of the others learns of each crash at a time of its own.
+    /// of the others learns of each crash at a time of its own. If the algorithm tolerates traitors, most of the faulty
+    /// processes are traitors.
     fn draw_crashes(&self, scenario: &mut Scenario, draw: &mut Dice) {
         let n = scenario.processes;
         let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
         let mut order: Vec<u32> =
             (0..n as u32).filter(|process| Some(*process) != spared).collect();
-        let borne =
-            if assumes(&self.profile, Assumption::LessThanAHalf) { (n - 1) / 2 } else { n - 1 };
+        let lies = assumes(&self.profile, Assumption::FewFaults);
+        let borne = match () {
+            () if assumes(&self.profile, Assumption::LessThanAThird) => (n - 1) / 3,
+            () if assumes(&self.profile, Assumption::LessThanAHalf) => (n - 1) / 2,
+            () => n - 1,
+        };
         let most = (*self.crashes.end()).min(borne);
         let crashes = draw.between((*self.crashes.start()).min(most) as u64, most as u64) as usize;
+        if lies {
+            scenario.tolerates = Some(draw.between(crashes as u64, borne as u64) as usize);
+        }
         if crashes == 0 {
             return;
         }
@@ -215,7 +223,10 @@ impl ScenarioGenerator {
             order.swap(place, other);
             let selector = ProcessSelector::Process(ProcessId::new(order[place]));
             let at = When::At(Time(draw.between(0, end)));
-            if draw.chance(0.25) {
+            if lies && draw.chance(0.8) {
+                let strategy = STRATEGIES[draw.between(0, STRATEGIES.len() as u64 - 1) as usize];
+                faults.traitor.push(Traitor { process: selector, strategy });
+            } else if draw.chance(0.25) {
                 let sends = draw.between(0, n as u64 - 1) as u32;
                 faults.crash_mid.push(CrashMid { process: selector, at, sends });
             } else {

@@ -82,6 +82,8 @@ fn every_multicast_costs_what_its_formula_says() {
             for (algorithm, expected) in [
                 ("basic", n - 1),
                 ("reliable", n * (n - 1)),
+                ("bracha", (n - 1) * (2 * n + 1)),
+                ("bracha-echo-only", (n - 1) * (n + 1)),
                 ("fifo", n * (n - 1)),
                 ("causal", n * (n - 1)),
                 // The first sequencer is p0, which need not send a request to another process.
@@ -301,4 +303,52 @@ fn total_order_from_consensus_bears_wrong_suspicions() {
         let report = report(&toml);
         assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
     }
+}
+
+/// Reports of a multicast of `n` processes, of which `f` are to be tolerated and the first ones lie by this strategy.
+fn lying(algorithm: &str, n: usize, f: usize, liars: usize, strategy: &str, seed: u64) -> Report {
+    let traitors: Vec<String> = (0..liars).map(|liar| format!("\"{liar}:{strategy}\"")).collect();
+    report(&format!(
+        "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nbears = {f}\nrequesters = \"all\"\n\
+         repeat = 2\ndelay = \"uniform:100us..3ms\"\nfifo = false\n[faults]\ntraitor = [{}]\n",
+        traitors.join(", ")
+    ))
+}
+
+#[test]
+fn brachas_broadcast_bears_less_than_a_third_of_liars() {
+    let strategies = ["silent", "liar", "equivocator", "two-faced", "stutterer", "random"];
+    for (n, f) in [(4, 1), (6, 1), (7, 2), (10, 3)] {
+        for strategy in strategies {
+            for seed in 0..20 {
+                let report = lying("bracha", n, f, f, strategy, seed);
+                let found = (report.verdict, &report.properties);
+                assert_eq!(found.0, Verdict::Holds, "{n} {f} {strategy} {seed}: {:?}", found.1);
+            }
+        }
+        // A third of liars is too many: they let the correct processes deliver different contents.
+        let split = |seed: &u64| {
+            let report = lying("bracha", 3 * f, f, f, "two-faced", *seed);
+            let met = report.assumptions.iter().find(|it| it.id == "n-above-3m");
+            assert!(met.is_some_and(|it| !it.met), "n = 3f: {:?}", report.assumptions);
+            status(&report, "agreement") == Status::Violated
+                || status(&report, "validity") == Status::Violated
+        };
+        let broken = (0..20).filter(split).count();
+        assert!(broken > 0, "no run of {} with {f} liars broke", 3 * f);
+    }
+}
+
+#[test]
+fn without_ready_a_liar_leaves_some_out_but_never_splits() {
+    let mut left_out = 0;
+    for seed in 0..100 {
+        let report = lying("bracha-echo-only", 7, 2, 2, "equivocator", seed);
+        assert_eq!(status(&report, "integrity"), Status::Holds);
+        let agreement = report.properties.iter().find(|property| property.id == "agreement");
+        let detail = &agreement.expect("it is promised").detail;
+        assert!(!detail.contains("different contents"), "two quorums meet: {detail}");
+        left_out += usize::from(report.verdict == Verdict::Violated);
+    }
+    assert!(left_out > 50, "some were left out in {left_out} of 100 runs");
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use quorate_lab::exhaustive::Reductions;
+use quorate_sim::fault::Traitor;
 use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
 
@@ -22,6 +23,7 @@ Examples:
   quorate check chandra-toueg -n 3 --crashes 1 --faults 1
   quorate check total-lamport -n 3 --requesters 2 --json
   quorate check causal -n 3 --requesters 2 --watch total-order
+  quorate check bracha -n 4 --requesters 1 --traitor 0:equivocator
   quorate check quorum-published -n 3 --crashes 2 --only ME1
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
@@ -32,7 +34,7 @@ Every reachable state is visited, so a property that holds here holds in every r
 counterexample is a shortest one. A search that stops early reports how far it got, and proves \
 nothing about the rest.
 
-Processes may crash, but do not lie. Time passes only if processes set timers, in steps of the \
+Processes of an agreement or a multicast may lie, by a fixed strategy (--traitor). Time passes only if processes set timers, in steps of the \
 maximum message delay. Failure detectors and clock synchronisation cannot be explored; use \
 `quorate campaign` for them.")]
 pub(crate) struct CheckFlags {
@@ -72,6 +74,9 @@ pub(crate) struct CheckFlags {
     /// Maximum number of false suspicions
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) suspicions: u8,
+    /// Make process P Byzantine: silent, liar, equivocator, two-faced or stutterer (repeatable)
+    #[arg(long, value_name = "P:STRATEGY")]
+    pub(crate) traitor: Vec<Traitor>,
     /// Whether links keep the order of messages (FIFO)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(super) fifo: YesNo,

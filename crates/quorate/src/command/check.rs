@@ -9,7 +9,7 @@ use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, Progres
 use quorate_check::{Bounds, Budget, Progress};
 use quorate_core::{Property, Time};
 use quorate_lab::exhaustive::{self, CheckConfig};
-use quorate_sim::fault::ProcessAt;
+use quorate_sim::fault::{Faults, ProcessAt};
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::{Conditions, Scenario};
 
@@ -88,6 +88,7 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         values: flags.values.clone(),
         tolerates: flags.faults,
         watch: flags.watch.clone(),
+        faults: Faults { traitor: flags.traitor.clone(), ..Faults::default() },
         ..Scenario::new(&flags.algorithm, flags.processes)
     };
     scenario.validate().map_err(|invalid| {

@@ -403,10 +403,11 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
          some ask, it matters which ones: a violation that two cannot cause may be caused by two others."
             .to_owned(),
         "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect but \
-         arbitrarily slow, no process recovers after a crash, and no process lies; losses, recoveries, wrong \
-         suspicions and links without order are explored on request (`quorate check --losses`, `--recoveries`, \
-         `--suspicions`, `--fifo no`). ME3 and the clock condition are judged in runs, not in searches: they are \
-         properties of a history and not of a state. Traitors and clocks that drift are in the storms only. Leases \
+         arbitrarily slow, no process recovers after a crash, and no process lies unless the world says so; losses, \
+         recoveries, wrong suspicions, traitors and links without order are explored on request (`quorate check \
+         --losses`, `--recoveries`, `--suspicions`, `--traitor`, `--fifo no`). ME3 and the clock condition are judged in runs, not in searches: they are \
+         properties of a history and not of a state. A traitor in a search has one strategy; traitors that lie at random, and clocks that drift, are in the storms only. \
+         Leases \
          last three message delays and are not renewed."
             .to_owned(),
         "States are stored as fingerprints of 100 bits: among a billion states, the probability that two different \
@@ -421,7 +422,7 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
     }
     if !only_storms.is_empty() {
         notes.push(format!(
-            "In storms only, since they need a traitor or a clock: {}.",
+            "In storms only, since they need a clock or a larger world: {}.",
             only_storms.join(", ")
         ));
     }

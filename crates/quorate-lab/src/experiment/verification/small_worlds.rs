@@ -8,9 +8,10 @@ use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
 use quorate_run::{Entry, catalogue};
 use quorate_sim::Scenario;
-use quorate_sim::fault::ProcessAt;
+use quorate_sim::fault::{Faults, ProcessAt, Traitor};
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
+use quorate_sim::traitor::Strategy;
 
 use crate::exhaustive::{CheckConfig, Reductions};
 
@@ -28,6 +29,8 @@ pub(super) struct SmallWorld {
     recoveries: u8,
     /// Number of faults that an agreement must tolerate.
     tolerates: Option<usize>,
+    /// Strategy of process 0, if it is a traitor.
+    traitor: Option<Strategy>,
     pub(super) only: Option<Property>,
 }
 
@@ -47,6 +50,7 @@ impl SmallWorld {
             crashes: 0,
             recoveries: 0,
             tolerates: None,
+            traitor: None,
             only: None,
         }
     }
@@ -83,12 +87,20 @@ impl SmallWorld {
         Self { tolerates: Some(crashes.into()), ..self.crashing(crashes) }
     }
 
+    /// Process 0 is a traitor with this strategy.
+    fn lying(self, strategy: Strategy) -> Self {
+        Self { traitor: Some(strategy), ..self }
+    }
+
     fn only(self, property: Property) -> Self {
         Self { only: Some(property), ..self }
     }
 
     pub(super) fn config(&self) -> CheckConfig {
+        let process = ProcessSelector::Process(ProcessId::new(0));
+        let traitor = self.traitor.map(|strategy| Traitor { process, strategy });
         let scenario = Scenario {
+            faults: Faults { traitor: traitor.into_iter().collect(), ..Faults::default() },
             requesters: self.requesters,
             request: self.pair.into_iter().flatten().map(asks_at_once).collect(),
             quorums: self.quorums.map(str::to_owned),
@@ -144,6 +156,9 @@ impl SmallWorld {
             0 => {}
             1 => words += " and recovery",
             _ => words += " and recoveries",
+        }
+        if let Some(strategy) = self.traitor {
+            words += &format!(", p0 is a traitor ({strategy})");
         }
         words
     }
@@ -210,6 +225,12 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
             vec![small(3), small(3).crashing(1), small(3).recovering(2), small(4).recovering(1)]
         }
         Layer::Agreement => vec![small(3), small(3).crashing(tolerates(1)), small(4)],
+        Layer::Multicast if profile.assumes.contains(&Assumption::LessThanAThird) => {
+            let lied_to = |strategy| small(4).asking(1).lying(strategy);
+            let mut worlds = vec![small(4).asking(1), small(4).asking(1).crashing(1)];
+            worlds.extend([Strategy::Liar, Strategy::Equivocator, Strategy::TwoFaced].map(lied_to));
+            worlds
+        }
         Layer::Multicast => {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
@@ -275,11 +296,16 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
             }
             worlds
         }
+        "byzantine-generals-obedient" => {
+            // A tie of the votes takes an even number of lieutenants.
+            let generals = SmallWorld { tolerates: Some(1), ..small(5) };
+            vec![generals.lying(Strategy::Equivocator).only(breaks)]
+        }
+        "bracha-echo-only" => {
+            vec![small(4).asking(1).lying(Strategy::Equivocator).only(breaks)]
+        }
         _ if profile.layer == Layer::Agreement => {
-            // Specimens that need a traitor are left to the storms, because searches have no traitors.
-            let crashes = profile.assumes.contains(&Assumption::FewCrashes);
-            let worlds = [small(3).tolerating(1), small(4).tolerating(2)];
-            worlds.into_iter().filter(|_| crashes).collect()
+            vec![small(3).tolerating(1), small(4).tolerating(2)]
         }
         _ => vec![small(2).only(breaks), small(3).only(breaks), small(3).twice().only(breaks)],
     }
