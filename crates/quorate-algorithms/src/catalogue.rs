@@ -18,7 +18,7 @@ use crate::agreement::{
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::clock::{Berkeley, Cristian};
-use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
+use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
@@ -123,6 +123,7 @@ catalogue! {
     detector Heartbeat,
     detector HeartbeatRing,
     detector AdaptiveHeartbeat,
+    detector Swim,
     detector VcubeDiagnosis,
     clock Cristian,
     clock Berkeley,

@@ -274,9 +274,11 @@ fn detectors_cost_what_their_formulas_say_and_differ_as_expected() {
         let (all, log) = ((n * (n - 1)) as f64, u64::from(n.ilog2()));
         assert_eq!([round("heartbeat"), round("adaptive-heartbeat")], [all, all]);
         assert_eq!(round("heartbeat-ring"), n as f64);
+        assert_eq!(round("swim"), (2 * n) as f64, "probes and answers");
         assert_eq!(round("vcube-diagnosis"), (2 * n * log) as f64, "tests and answers");
         let mistakes = |name| figure(name, n, "mistakes_per_hour_mean");
         assert!(mistakes("adaptive-heartbeat") < mistakes("heartbeat"), "it learns");
+        assert!(mistakes("swim") < mistakes("heartbeat-ring"), "the suspected contradict in time");
     }
 }
 

@@ -199,6 +199,70 @@ fn one_that_is_back_repeats_what_it_believed_and_that_is_no_mistake() {
 }
 
 #[test]
+fn swim_costs_two_messages_for_each_process_and_period_however_many_there_are() {
+    for n in 2..=40 {
+        // Twenty periods: bounds of 1 ms make a period of 6 ms and 3 ns.
+        let toml = format!(
+            "algorithm = \"swim\"\nprocesses = {n}\nuntil = \"{}ns\"\n",
+            20 * 6_000_003 - 1
+        );
+        let (report, detection) = report(&toml);
+        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        assert_eq!((detection.round, detection.rounds), (6_000_003, 20), "{toml}");
+        assert_eq!(report.messages.total, 20 * 2 * n, "{toml}");
+        assert_eq!(detection.per_round_most, n, "{toml}");
+    }
+}
+
+#[test]
+fn swim_notices_within_what_it_promises_whoever_crashes() {
+    for n in 2..=17 {
+        for victim in 0..n {
+            let toml = format!(
+                "algorithm = \"swim\"\nprocesses = {n}\n[faults]\ncrash = [\"{victim}@{}ms\"]\n",
+                5 + 7 * victim
+            );
+            let (report, detection) = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+            assert_eq!(report.cost.kept, Some(true), "{toml}{detection:?}");
+            let change = &detection.changes[0];
+            assert_eq!(change.noticed as u64, n - 1, "{toml}");
+            assert!(rounds(change) <= detection.promised_rounds.unwrap_or(0), "{toml}{change:?}");
+        }
+    }
+}
+
+#[test]
+fn swim_readmits_a_process_with_a_greater_incarnation_number() {
+    for seed in 0..300_u64 {
+        let n = 2 + seed % 15;
+        let memory = ["", ":amnesia"][seed as usize % 2];
+        let toml = format!(
+            "algorithm = \"swim\"\nprocesses = {n}\nseed = {seed}\ndelay = \"uniform:1us..2ms\"\n\
+             fifo = {}\n[faults]\ncrash = [\"1@0~60ms\"]\nrecover = [\"1@60ms~900ms{memory}\"]\n",
+            seed.is_multiple_of(3),
+        );
+        let (report, detection) = report(&toml);
+        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        assert!(detection.changes.iter().all(|change| change.missing.is_empty()), "{toml}");
+    }
+}
+
+/// A probe through other members saves a process whose direct answers are lost: SWIM's reason for PING-REQ.
+#[test]
+fn swim_probes_through_others_before_it_suspects() {
+    for seed in 0..50 {
+        let toml = format!(
+            "algorithm = \"swim\"\nprocesses = 6\nseed = {seed}\nuntil = \"2s\"\n\
+             [faults]\ncut = [\"0-1@0\"]\n"
+        );
+        let (report, detection) = report(&toml);
+        assert_eq!(detection.false_suspicions, 0, "{toml}{:?}", report.properties);
+        assert!(report.messages.by_kind.of("INDIRECT-ACK") > 0, "{toml}");
+    }
+}
+
+#[test]
 fn adaptive_timeouts_err_until_bounds_hold_and_then_no_more() {
     let mut erred = 0;
     for seed in 0..400 {

@@ -5,7 +5,7 @@ use quorate_draw::chart::{Axis, Chart, Line};
 use super::{Row, SERIES};
 
 pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
-    let names = "for heartbeats to everyone, adaptive timeouts, the VCube diagnosis and heartbeats round a ring";
+    let names = "for heartbeats to everyone, adaptive timeouts, the VCube diagnosis, heartbeats round a ring and SWIM";
     vec![
         Chart {
             name: "detection".to_owned(),

@@ -24,7 +24,7 @@ use quorate_run::{detector_round, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "detectors",
-    summary: "detection time, mistakes and messages of heartbeats, the ring, adaptive timeouts and the VCube",
+    summary: "detection time, mistakes and messages of heartbeats, the ring, adaptive timeouts, the VCube and SWIM",
     seeds: 10,
     sizes: Some(Sizes { least: 4, usual: 64, most: 256 }),
     ours: None,
@@ -33,11 +33,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Detectors, and their labels.
-const SERIES: [(&str, &str); 4] = [
+const SERIES: [(&str, &str); 5] = [
     ("heartbeat", "all to all"),
     ("adaptive-heartbeat", "adaptive"),
     ("vcube-diagnosis", "VCube"),
     ("heartbeat-ring", "ring"),
+    ("swim", "SWIM"),
 ];
 
 /// Virtual time during which mistakes are counted.

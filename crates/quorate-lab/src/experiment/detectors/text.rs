@@ -47,8 +47,12 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
              exponential with a mean of 1 ms, so that any timeout is too short at some time. Each run is watched for \
              {WATCHED}; adaptive timeouts make mistakes at the beginning, and ever fewer as the run continues."
         ),
-        "In the ring every process monitors one other, and probes it before it suspects it. In the ring and in the \
-         VCube a suspicion spreads to all processes: there a mistake counts once for each process that believes it."
+        "In the ring every process monitors one other, and probes it before it suspects it. In the ring, in \
+         the VCube and in SWIM a suspicion spreads to all processes: there a mistake counts once for each process that \
+         believes it."
+            .to_owned(),
+        "In SWIM every process probes one other per round, whatever n is. A crash is known only after a suspicion that a live \
+         process would have had time to contradict, and a round is long enough for a probe through other processes."
             .to_owned(),
     ]
 }
