@@ -123,7 +123,7 @@ export function setup(scenario, card, change, withSeed = true, extraDetails = []
       number("processes", 1, 5),
       hasRequests ? text("requesters", "one", ["one", "all", "2", "3"]) : null,
       hasRequests ? number("repeat", 1, 1) : null,
-      text("delay", "constant:1ms", ["constant:1ms", "uniform:1ms..5ms", "exponential:2ms"]),
+      text("delay", "constant:1ms", ["constant:1ms", "uniform:1ms..5ms", "exponential:2ms", "pareto:1ms,1.5", "log-normal:1ms,1"]),
       withSeed ? number("seed", 0, 0) : null,
       traits && traits.quorums.length > 0 ? choice("quorums", ["", ...traits.quorums], "") : null,
     ),

@@ -41,6 +41,7 @@ pub use run::{
     report,
 };
 pub use scenario::{
-    Clocks, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay, LocalClock, OracleModel,
-    Scenario, Timing, fault, file_error_at, load, notation, parse, plan, traitor,
+    Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,
+    LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load, notation,
+    parse, plan, traitor,
 };

@@ -1,6 +1,6 @@
 //! Seeded randomness that is the same on every machine and in every version.
 //!
-//! The generator is xoshiro256++. The sampling functions (bounded integers, exponential times) are written here and pinned
+//! The generator is xoshiro256++. The sampling functions (bounded integers, times of several laws) are written here and pinned
 //! by golden values, because those of libraries may change their values from one release to the next. Independent uses take
 //! independent streams of one seed, so that adding a fault to a run does not change the delays of its messages.
 
@@ -88,6 +88,20 @@ impl Random {
     pub fn exponential(&mut self, mean: u64) -> u64 {
         (-(mean as f64) * libm::log(1.0 - self.unit())) as u64
     }
+
+    /// Pareto with this least value and this shape, in whole nanoseconds: longer than x with probability
+    /// (scale / x)^shape.
+    pub fn pareto(&mut self, scale: u64, shape: f64) -> u64 {
+        (scale as f64 * libm::pow(1.0 - self.unit(), -1.0 / shape)) as u64
+    }
+
+    /// Log-normal with this median, in whole nanoseconds. Sigma is the standard deviation of the logarithm.
+    pub fn log_normal(&mut self, median: u64, sigma: f64) -> u64 {
+        // The Box-Muller transform. Its second value is not used, so that each delay takes two random numbers.
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
+        let normal = radius * libm::cos(core::f64::consts::TAU * self.unit());
+        (median as f64 * libm::exp(sigma * normal)) as u64
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +114,15 @@ mod tests {
         let drawn: Vec<u64> = (0..4).map(|_| random.between(1, 1000)).collect();
         let exponential: Vec<u64> = (0..4).map(|_| random.exponential(1_000_000)).collect();
         insta::assert_debug_snapshot!((drawn, exponential));
+    }
+
+    #[test]
+    fn heavy_tails_are_those_of_every_other_machine() {
+        let mut random = Random::new(7, Stream::Delays);
+        let pareto: Vec<u64> = (0..4).map(|_| random.pareto(1_000_000, 1.5)).collect();
+        let log_normal: Vec<u64> = (0..4).map(|_| random.log_normal(1_000_000, 1.0)).collect();
+        assert_eq!(pareto, [6_216_358, 1_506_660, 2_771_827, 1_546_588]);
+        assert_eq!(log_normal, [438_313, 3_468_694, 881_928, 385_474]);
     }
 
     #[test]

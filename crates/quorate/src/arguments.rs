@@ -7,6 +7,7 @@ mod campaign;
 mod certs;
 mod check;
 mod clocks;
+mod delay_law;
 mod diagram;
 mod draw;
 mod experiment;
@@ -56,6 +57,7 @@ pub(crate) use service::{
 };
 
 use crate::memory::MemorySize;
+use delay_law::delay_law;
 
 pub(crate) use experiment::ExperimentFlags;
 
@@ -328,8 +330,9 @@ struct WorkloadFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Time")]
 struct TimingFlags {
-    /// Message delays: constant:D, uniform:LOW..HIGH, exponential:MEAN or list:D,D,..
-    #[arg(long, value_name = "LAW", default_value = "constant:1ms")]
+    /// Message delays: constant:D, uniform:LOW..HIGH, exponential:MEAN, pareto:SCALE,SHAPE, log-normal:MEDIAN,SIGMA,
+    /// choice:D,D,.. (one of them at random), file:PATH (one of its lines at random) or list:D,D,.. (in this order)
+    #[arg(long, value_name = "LAW", default_value = "constant:1ms", value_parser = delay_law)]
     delay: Delay,
     /// Message delays of the link from A to B (repeatable)
     #[arg(long, value_name = "A-B=LAW")]
@@ -348,7 +351,7 @@ struct TimingFlags {
     #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
     detector: DetectorChoice,
     /// Delay until the oracle reports a crash to a process [default: the mean message delay]
-    #[arg(long, value_name = "LAW")]
+    #[arg(long, value_name = "LAW", value_parser = delay_law)]
     detection: Option<Delay>,
     /// Delay until the oracle reports a crash of V to process O (repeatable)
     #[arg(long, value_name = "O-V=LAW")]

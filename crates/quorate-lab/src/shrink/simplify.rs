@@ -67,6 +67,9 @@ fn constants(law: &Delay) -> impl Iterator<Item = Delay> {
         Delay::Constant(_) => Vec::new(),
         Delay::Uniform(low, high) => vec![*low, *high, law.mean()],
         Delay::Exponential(mean) => vec![*mean],
+        Delay::Pareto(typical, _) | Delay::LogNormal(typical, _) => vec![*typical, law.mean()],
+        // A file of delays may have thousands of them, and each constant takes a run.
+        Delay::Choice(delays) => vec![law.least(), law.bound().unwrap_or(delays[0]), law.mean()],
         Delay::List(delays) => delays.clone(),
     };
     let usual = (!law.is_constant()).then_some(Span::from_millis(1));
@@ -172,7 +175,7 @@ fn is_drawn(
 
 /// Whether the seed decides how long each message takes.
 pub(super) fn is_random_law(law: &Delay) -> bool {
-    matches!(law, Delay::Uniform(..) | Delay::Exponential(_))
+    !matches!(law, Delay::Constant(_) | Delay::List(_))
 }
 
 #[cfg(test)]

@@ -112,12 +112,17 @@ fn each_fault(faults: &mut Faults, change: &mut dyn FnMut(&mut u64)) {
 
 fn each_law(law: &mut Delay, change: &mut dyn FnMut(&mut u64)) {
     match law {
-        Delay::Constant(span) | Delay::Exponential(span) => change(&mut span.0),
+        Delay::Constant(span)
+        | Delay::Exponential(span)
+        | Delay::Pareto(span, _)
+        | Delay::LogNormal(span, _) => change(&mut span.0),
         Delay::Uniform(low, high) => {
             change(&mut low.0);
             change(&mut high.0);
         }
-        Delay::List(spans) => spans.iter_mut().for_each(|span| change(&mut span.0)),
+        Delay::Choice(spans) | Delay::List(spans) => {
+            spans.iter_mut().for_each(|span| change(&mut span.0))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use quorate_sim::notation::{
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
-use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Scenario, Timing};
+use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Parameter, Scenario, Timing};
 
 /// Starts at two processes, so that there are links.
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
@@ -302,8 +302,15 @@ fn delay() -> impl Strategy<Value = Delay> {
         span().prop_map(Delay::Constant),
         (span(), span()).prop_map(|(a, b)| Delay::Uniform(a.min(b), a.max(b))),
         span().prop_map(Delay::Exponential),
+        (span(), parameter()).prop_map(|(scale, shape)| Delay::Pareto(scale, shape)),
+        (span(), parameter()).prop_map(|(median, sigma)| Delay::LogNormal(median, sigma)),
+        vec(span(), 1..4).prop_map(Delay::Choice),
         vec(span(), 1..4).prop_map(Delay::List),
     ]
+}
+
+fn parameter() -> impl Strategy<Value = Parameter> {
+    (1..=1_000_000_u32).prop_filter_map("in range", Parameter::from_thousandths)
 }
 
 fn link_delay(n: u32) -> impl Strategy<Value = LinkDelay> {

@@ -21,7 +21,7 @@ mod validate;
 mod verdict;
 
 pub use clocks::Clocks;
-pub use delay::{Delay, DelaySampler, LinkDelay};
+pub use delay::{DELAY_FILE_BYTES_MOST, Delay, DelaySampler, LinkDelay, Parameter};
 pub use description::{DetectorChoice, Requesters, Scenario};
 pub use expect::Expect;
 pub use link_model::LinkModel;

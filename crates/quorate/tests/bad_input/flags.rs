@@ -212,6 +212,22 @@ fn two_answers_to_one_question_are_refused() {
 }
 
 #[test]
+fn laws_with_heavy_tails_and_files_of_delays_are_checked() {
+    all_refused(&[
+        ("sim central --delay pareto:1ms", "pareto:SCALE,SHAPE"),
+        ("sim central --delay pareto:1ms,0", "0.001 to 1000"),
+        ("sim central --delay log-normal:1ms,x", "0.001 to 1000"),
+        ("sim central --delay choice:", "a time such as"),
+        ("sim central --delay file:no-such-file", "no-such-file cannot be read"),
+        ("sim central --link-delay 0-1=file:Cargo.toml", "choice:D,D,.."),
+        ("sim central --timing synchronous --delay pareto:1ms,2", "pareto:1ms,2 has no bound"),
+        ("sim central --timing synchronous --delay log-normal:1ms,2", "has no bound"),
+        ("check central --traitor 0:liar", "only agreement and multicast"),
+        ("check bracha -n 4 --traitor 0:random", "draws no random numbers"),
+    ]);
+}
+
+#[test]
 fn the_delay_without_a_bound_is_the_one_that_is_named() {
     all_refused(&[(
         "sim central --timing synchronous --delay constant:1ms --link-delay 0-1=exponential:5ms",
