@@ -237,7 +237,10 @@ fn paxos_and_commitments_hold_in_every_state() {
         ("paxos with a crash", crashing(config("paxos", 3), 1)),
         ("paxos without order, with a crash", without_order(crashing(config("paxos", 3), 1))),
         ("paxos with a crash and a wrong suspicion", suspecting(crashing(config("paxos", 3), 1)),),
-        ("paxos with a crash and a recovery of p1", victims_recovering(config("paxos", 3), 1, &[1])),
+        (
+            "paxos with a crash and a recovery of p1",
+            victims_recovering(config("paxos", 3), 1, &[1])
+        ),
         ("three-phase-commit", crashes(0)),
         ("three-phase-commit with two crashes", crashes(2)),
         ("three-phase-commit without order, with two crashes", without_order(crashes(2))),

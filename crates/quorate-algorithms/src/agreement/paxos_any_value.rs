@@ -28,6 +28,7 @@ impl ChoiceRule for OwnValue {
         source: "Lamport, SIGACT News 32(4), 2001, without condition P2c",
         specimen: Some(Specimen {
             breaks: Property::Agreement,
+            also_breaks: &[],
             why: "a later proposer ignores that a majority may have accepted another value, which is decided",
         }),
         assumes: ASSUMES,

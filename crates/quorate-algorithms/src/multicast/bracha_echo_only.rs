@@ -29,6 +29,7 @@ impl DeliveryRule for EchoRule {
         source: "Bracha and Toueg, JACM 32(4), 1985",
         specimen: Some(Specimen {
             breaks: Property::DeliveryAgreement,
+            also_breaks: &[],
             why: "a sender that lies lets some processes see a quorum of echoes, and the others never",
         }),
         assumes: &[Assumption::NoLoss, Assumption::FewFaults, Assumption::LessThanAThird],
