@@ -112,7 +112,7 @@ fn a_large_quorum_system_is_told_of_in_few_lines() {
     for system in
         ["vcube", "grid", "tree", "grid-fixed", "majority", "plane", "wall", "grid-rebuilt"]
     {
-        let text = stdout(&format!("quorum {system} -n 1000 --failed 1,2"));
+        let text = stdout(&format!("quorum {system} -n 2000 --failed 1,2"));
         assert!(text.lines().count() < 45, "{text}");
         assert!(text.contains("sampled views"), "{text}");
     }
@@ -177,8 +177,9 @@ fn examples() -> Vec<String> {
             let line = line.trim_start();
             let line = line.strip_prefix("Example: ").unwrap_or(line);
             let example = line.strip_prefix("quorate ")?;
-            let end = ["  ", " | ", " > "].iter().filter_map(|stop| example.find(stop)).min();
-            Some(example[..end.unwrap_or(example.len())].replace('\'', ""))
+            let stops = ["  ", " | ", " > ", " && "];
+            let end = stops.iter().filter_map(|stop| example.find(stop)).min();
+            Some(example[..end.unwrap_or(example.len())].to_owned())
         })
         // Servers run until they are stopped, and some commands need a server: they have tests of their own.
         .filter(|example| {
@@ -188,6 +189,16 @@ fn examples() -> Vec<String> {
         .collect()
 }
 
+/// The words of a command line. Words in quotes stay together.
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.flat_map(|(place, part)| match place % 2 {
+        1 => vec![part.to_owned()],
+        _ => part.split_whitespace().map(str::to_owned).collect(),
+    });
+    words.collect()
+}
+
 #[test]
 fn every_example_in_the_help_works() {
     let folder = TempDir::new().expect("a temporary directory can be made");
@@ -195,9 +206,9 @@ fn every_example_in_the_help_works() {
     assert!(examples.len() >= 10, "{examples:?}");
     for example in examples {
         // A file of the repository is resolved to its full path. Output files go to the temporary directory.
-        let words = example.split(' ').map(|word| match root().join(word) {
+        let words = words(&example).into_iter().map(|word| match root().join(&word) {
             file if word.contains('/') && file.exists() => file.display().to_string(),
-            _ => word.to_owned(),
+            _ => word,
         });
         let mut command = command(folder.path());
         command.args(words);

@@ -219,7 +219,11 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         }
         Layer::Agreement if tosses_coins(profile) => vec![small(3), small(3).tolerating(1)],
         Layer::Agreement if profile.assumes.contains(&Assumption::FewCrashes) => {
-            vec![small(3), small(3).tolerating(1), small(4)]
+            let mut worlds = vec![small(3), small(3).tolerating(1), small(4)];
+            if profile.assumes.contains(&Assumption::Memory) {
+                worlds.push(small(3).tolerating(1).recovering(1));
+            }
+            worlds
         }
         Layer::Agreement if profile.assumes.contains(&Assumption::Memory) => {
             vec![small(3), small(3).crashing(1), small(3).recovering(2), small(4).recovering(1)]
