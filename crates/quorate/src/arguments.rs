@@ -183,7 +183,7 @@ Examples:
 Examples:
   quorate list --short
   quorate list --family election
-  quorate list singhal raymond
+  quorate list maekawa raymond
   quorate list --json | jq -r '.[].name'")]
 pub(crate) struct ListFlags {
     /// Algorithms to describe in detail [default: all of them, in brief]

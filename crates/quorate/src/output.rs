@@ -12,7 +12,7 @@ pub(crate) struct Output {
     is_closed: bool,
 }
 
-/// Standard output, locked.
+/// Locks the standard output.
 pub(crate) fn stdout() -> Output {
     Output { stream: anstream::stdout().lock(), is_closed: false }
 }

@@ -34,7 +34,7 @@ use crate::{Algorithm, Setup};
 /// One process of the specimen.
 pub type QuorumPublished = PublishedVoting<KeepsRequests>;
 
-/// What a voter does with waiting requests when the holder of its vote crashes.
+/// The handling of waiting requests at a voter when the holder of its vote crashes.
 pub trait CrashRule: Clone + Eq + Hash + Debug + Send + Sync {
     /// The profile of the specimen.
     const PROFILE: Profile;

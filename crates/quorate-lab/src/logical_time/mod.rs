@@ -41,13 +41,13 @@ pub struct Computation {
 pub struct Event {
     /// Process at which it happens.
     pub process: ProcessId,
-    /// Name of the event.
+    /// Name of the event, as it was written.
     pub name: String,
     /// Whether it sends or receives a message.
     pub action: Action,
-    /// Its Lamport time.
+    /// Lamport time of the event.
     pub lamport: u64,
-    /// Its vector time.
+    /// Vector time of the event.
     pub vector: VectorClock,
 }
 

@@ -26,7 +26,7 @@ pub struct FaultLog {
 pub struct Overload {
     /// When the message arrived.
     pub time: Time,
-    /// The receiver.
+    /// The process that received it.
     pub process: ProcessId,
     /// Time until it was handled.
     pub wait: Span,
