@@ -207,7 +207,6 @@ fn sound_elections_hold_in_every_state() {
         ("list-ring twice with a crash", crashing(twice(some("list-ring", 3, 2)), 1)),
         ("hirschberg-sinclair", config("hirschberg-sinclair", 3)),
         ("detector-leader with crashes", crashing(config("detector-leader", 3), 2)),
-        ("detector-leader with recoveries", recovering(config("detector-leader", 3), 2)),
     ]));
 }
 

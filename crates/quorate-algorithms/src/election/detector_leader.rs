@@ -3,8 +3,8 @@
 //! - **Source**: "the algorithm of Luís", lecture notes of Instituto Superior Técnico (Lisbon) on coordination; it is
 //!   the reduction of the leader detector Omega to P in Chandra, Hadzilacos and Toueg, JACM 43(4), 1996.
 //! - **Assumes**: a perfect detector at every process, which monitors all processes, candidates or not; all processes
-//!   know all identifiers. A process that recovers is followed again once the detector has noticed it, and ignored until
-//!   then.
+//!   know all identifiers; crashed processes do not recover. A process that does recover is followed again once the
+//!   detector has noticed it, and ignored until then.
 //! - **Guarantees**: E1 and E2, from the start and without any election being started. While a detector errs there may
 //!   be several leaders at the same time.
 //! - **Costs**: no messages of its own and no delay beyond the detector's; those are counted in the detector's layer.
@@ -102,7 +102,7 @@ impl Algorithm for DetectorLeader {
         summary: "the leader is the greatest process that the failure detector believes alive",
         source: "lecture notes (\"the algorithm of Luís\"); Chandra, Hadzilacos, Toueg, JACM 43(4), 1996",
         specimen: None,
-        assumes: &[Assumption::PerfectDetector, Assumption::Honesty],
+        assumes: &[Assumption::CrashStop, Assumption::PerfectDetector, Assumption::Honesty],
         guarantees: &[Property::E1, Property::E2],
         cost: "no messages but the detector's",
         never_quiescent: false,

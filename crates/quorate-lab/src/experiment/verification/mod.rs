@@ -402,13 +402,13 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
          processes asked in one of them, with as many requests and crashes as the table above it says. Where only \
          some ask, it matters which ones: a violation that two cannot cause may be caused by two others."
             .to_owned(),
-        "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect but \
-         arbitrarily slow, no process recovers after a crash, and no process lies unless the world says so; losses, \
+        "In the searches, links lose and duplicate nothing and keep their order, and detectors are perfect but \
+         arbitrarily slow. Unless the world says so, no process recovers after a crash, and none lies. Losses, \
          recoveries, wrong suspicions, traitors and links without order are explored on request (`quorate check \
-         --losses`, `--recoveries`, `--suspicions`, `--traitor`, `--fifo no`). ME3 and the clock condition are judged in runs, not in searches: they are \
-         properties of a history and not of a state. A traitor in a search has one strategy; traitors that lie at random, and clocks that drift, are in the storms only. \
-         Leases \
-         last three message delays and are not renewed."
+         --losses`, `--recoveries`, `--suspicions`, `--traitor`, `--fifo no`). ME3 and the clock condition are judged \
+         in runs, not in searches: they are properties of a history and not of a state. A traitor in a search has one \
+         strategy; traitors that lie at random, and clocks that drift, are in the storms only. Leases last three \
+         message delays and are not renewed."
             .to_owned(),
         "States are stored as fingerprints of 100 bits: among a billion states, the probability that two different \
          ones are taken for the same is less than one in 10^12."

@@ -186,9 +186,6 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
     let small = |n| SmallWorld::new(profile.name, n);
     let tolerates =
         |crashes| if profile.assumes.contains(&Assumption::NoCrash) { 0 } else { crashes };
-    let may_recover = ![Assumption::NoCrash, Assumption::CrashStop]
-        .iter()
-        .any(|excludes| profile.assumes.contains(excludes));
     let facts = catalogue().get(profile.name).map(Entry::facts);
     let votes = facts.is_some_and(|facts| !facts.quorums.is_empty());
     // Quorums that avoid crashed processes make crashes worth exploring.
@@ -210,9 +207,6 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
             vec![small(3).twice(), small(3).twice().crashing(2), small(4), small(4).crashing(1)]
         }
         Layer::Mutex => vec![small(3).twice(), small(4)],
-        Layer::Election if may_recover => {
-            vec![small(3), small(3).crashing(2), small(3).asking(2).recovering(2), small(4)]
-        }
         Layer::Election => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
         Layer::Agreement if profile.assumes.contains(&Assumption::LessThanAThird) => {
             vec![small(3), small(4).tolerating(1)]
