@@ -2,27 +2,10 @@
 //! reports, and decide once it stops being wrong. A transaction is never committed for some processes and aborted for
 //! others, whichever processes crash and recover.
 
-use quorate_lab::run;
 use quorate_sim::monitor::Status;
-use quorate_sim::report::{Report, Verdict};
-use quorate_sim::{Conditions, Scenario, parse};
+use quorate_sim::report::Verdict;
 
-fn report(toml: &str) -> Report {
-    let scenario: Scenario =
-        parse(toml, "storm.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
-    run(&scenario, Conditions::default(), None)
-        .unwrap_or_else(|error| panic!("{error}\n{toml}"))
-        .report
-}
-
-fn status(report: &Report, id: &str) -> Status {
-    let property = report.properties.iter().find(|property| property.id == id);
-    property.expect("the property is watched").status
-}
-
-fn delay(seed: u64) -> &'static str {
-    ["constant:1ms", "uniform:1us..5ms", "exponential:1ms"][seed as usize % 3]
-}
+use super::from_text::{delay, report, status};
 
 #[test]
 fn consensus_costs_what_its_formula_says() {

@@ -1,27 +1,12 @@
-//! Paxos, three-phase commit and Ben-Or's protocol in a storm of random faults with fixed seeds: what they promise holds, and the
-//! rules and assumptions that they need are needed.
+//! Paxos, three-phase commit and Ben-Or's protocol in a storm of random faults with fixed seeds: they keep their
+//! promises, and each of their rules and assumptions is needed.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Scenario, parse};
 
-fn report(toml: &str) -> Report {
-    let scenario: Scenario =
-        parse(toml, "storm.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
-    run(&scenario, Conditions::default(), None)
-        .unwrap_or_else(|error| panic!("{error}\n{toml}"))
-        .report
-}
-
-fn status(report: &Report, id: &str) -> Status {
-    let property = report.properties.iter().find(|property| property.id == id);
-    property.expect("the property is watched").status
-}
-
-fn delay(seed: u64) -> &'static str {
-    ["constant:1ms", "uniform:1us..5ms", "exponential:1ms"][seed as usize % 3]
-}
+use super::from_text::{delay, report, status};
 
 #[test]
 fn undisturbed_runs_cost_five_messages_for_each_other_process() {

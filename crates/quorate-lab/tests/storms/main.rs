@@ -7,6 +7,7 @@ mod consensus;
 mod crash_agreement;
 mod detector;
 mod election;
+mod from_text;
 mod multicast;
 mod mutex;
 mod quorum;
