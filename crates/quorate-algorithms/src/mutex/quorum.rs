@@ -24,6 +24,8 @@
 //!   request it never sends CANCEL and keeps the votes until it leaves.
 
 mod piggyback;
+#[cfg(test)]
+mod tests;
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
