@@ -21,15 +21,16 @@ use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
+    ListRingDirect,
 };
 use crate::multicast::{
     Basic, Bracha, BrachaEchoOnly, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis,
     TotalLamport, TotalSequencer, VcubeMulticast,
 };
 use crate::mutex::{
-    AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
-    QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
-    RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
+    AgrawalElAbbadi, Central, CentralElected, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal,
+    Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts,
+    Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
 
 /// Receives the type of every algorithm, with one method per family.
@@ -72,6 +73,7 @@ macro_rules! catalogue {
 
 catalogue! {
     mutex Central,
+    mutex CentralElected,
     mutex TokenRing,
     mutex Lamport,
     mutex RicartAgrawala,
@@ -91,6 +93,7 @@ catalogue! {
     election AnnounceAll,
     election ChangRoberts,
     election ListRing,
+    election ListRingDirect,
     election HirschbergSinclair,
     election Bully,
     election BullyAll,

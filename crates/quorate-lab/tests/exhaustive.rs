@@ -83,6 +83,7 @@ fn what_is_sound_holds_in_every_state() {
         ("central", config("central", 3)),
         ("central twice", twice("central")),
         ("central with crashes", crashing(twice("central"), 2)),
+        ("central-elected with crashes", crashing(twice("central-elected"), 2)),
         ("token-ring twice", twice("token-ring")),
         ("token-ring twice with crashes", crashing(twice("token-ring"), 2)),
         ("token-ring of four with a crash", crashing(config("token-ring", 4), 1)),
@@ -205,6 +206,8 @@ fn sound_elections_hold_in_every_state() {
         ("list-ring", config("list-ring", 3)),
         ("list-ring with a crash", crashing(config("list-ring", 3), 1)),
         ("list-ring twice with a crash", crashing(twice(some("list-ring", 3, 2)), 1)),
+        ("list-ring-direct with a crash", crashing(config("list-ring-direct", 3), 1)),
+        ("list-ring-direct twice with a crash", crashing(twice(some("list-ring-direct", 3, 2)), 1),),
         ("hirschberg-sinclair", config("hirschberg-sinclair", 3)),
         ("detector-leader with crashes", crashing(config("detector-leader", 3), 2)),
     ]));

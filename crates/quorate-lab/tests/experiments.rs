@@ -120,6 +120,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
     // For each algorithm: whether it has a server, a token, voters.
     let roles = [
         ("central", [true, false, false]),
+        ("central-elected", [true, false, false]),
         ("token-ring", [false, true, false]),
         ("lamport", [false, false, false]),
         ("ricart-agrawala", [false, false, false]),
@@ -169,6 +170,7 @@ fn algorithms_survive_what_they_are_said_to_survive() {
         ("central", "crash-of-waiter", "holds"),
         ("central", "crash-of-idle", "holds"),
         ("central", "crash-of-server", "blocks"),
+        ("central-elected", "crash-of-server", "holds"),
         ("token-ring", "crash-of-token-owner", "holds"),
         ("suzuki-kasami", "crash-of-token-owner", "blocks"),
         ("lamport", "crash-of-idle", "blocks"),

@@ -17,6 +17,9 @@
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::marker::PhantomData;
 
 use quorate_core::election::{Command, Identifier, Misuse, Output};
 use quorate_core::{
@@ -31,8 +34,30 @@ use crate::literature::{ElectionCosts, IN_ANY_ORDER, Prediction, Starters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
+pub type ListRing = ListElection<AroundTheRing>;
+
+/// How the outcome of an election is announced, and the cost of that.
+pub trait Announcement: Clone + Eq + Hash + Debug + Send + Sync {
+    /// The profile of the algorithm with these announcements.
+    const PROFILE: Profile;
+
+    /// Whether the announcing process informs all others itself. Otherwise each process informs the next one.
+    const IS_DIRECT: bool;
+
+    /// The formulas for messages.
+    const ELECTION_COSTS: &'static [ElectionCosts];
+
+    /// The cost of an election among `n` > 1 processes.
+    fn cost(n: u64) -> Cost;
+}
+
+/// The outcome travels round the ring, as the list did.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListRing {
+pub struct AroundTheRing;
+
+/// A process of the ring that announces outcomes by rule `A`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ListElection<A> {
     ring: Ring,
     own_identifier: OwnIdentifier,
     crashed: ProcessSet,
@@ -42,6 +67,7 @@ pub struct ListRing {
     outcome: Option<Outcome>,
     /// The greatest election number seen so far.
     latest: u64,
+    rule: PhantomData<A>,
 }
 
 /// An election, identified by its starter and a number that was new to the starter. Later elections are greater.
@@ -78,7 +104,7 @@ pub struct Outcome {
     leader: Identifier,
 }
 
-/// The messages, sent to the next operational process on the ring.
+/// The messages. A list is sent to the next operational process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
@@ -93,7 +119,7 @@ pub enum Message {
     Coordinator(Outcome),
 }
 
-impl ListRing {
+impl<A: Announcement> ListElection<A> {
     /// Creates a process among `n` that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         Self {
@@ -103,6 +129,7 @@ impl ListRing {
             laps: SortedMap::new(),
             outcome: None,
             latest: 0,
+            rule: PhantomData,
         }
     }
 
@@ -164,7 +191,24 @@ impl ListRing {
         }
     }
 
+    /// The process that announced an outcome.
+    fn announcer(&self, outcome: Outcome) -> ProcessId {
+        let starter = outcome.call.starter.index() as u64;
+        ProcessId::from_index((starter.wrapping_add(outcome.steps) % self.ring.n as u64) as usize)
+    }
+
+    /// Informs the processes that may depend on this one: the next one; or all, if this process announces the outcome or the
+    /// process that did has crashed, perhaps before it had informed all.
     fn pass_outcome(&self, outcome: Outcome, out: &mut Effects<Self>) {
+        if A::IS_DIRECT {
+            let announcer = self.announcer(outcome);
+            let others = &ProcessSet::others(self.ring.n, self.ring.id) - &self.crashed;
+            let informs = announcer == self.ring.id || self.crashed.contains(announcer);
+            if informs && !others.is_empty() {
+                out.multicast(others, Message::Coordinator(outcome));
+            }
+            return;
+        }
         let next = self.successor();
         if next != self.ring.id {
             out.send(next, Message::Coordinator(outcome));
@@ -238,7 +282,7 @@ impl ListRing {
 
     /// Resends to a new neighbour everything that may have been lost with the previous one.
     fn pass_again(&mut self, out: &mut Effects<Self>) {
-        if let Some(outcome) = self.outcome {
+        if let Some(outcome) = self.outcome.filter(|_| !A::IS_DIRECT) {
             self.pass_outcome(outcome, out);
         }
         let open: Vec<(Call, IdentifierList)> =
@@ -249,7 +293,7 @@ impl ListRing {
     }
 }
 
-impl Process for ListRing {
+impl<A: Announcement> Process for ListElection<A> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -280,6 +324,12 @@ impl Process for ListRing {
         };
         if self.successor() != before {
             self.pass_again(out);
+        }
+        if let (Belief::Crashed(process), Some(outcome)) = (belief, self.outcome)
+            && A::IS_DIRECT
+            && self.announcer(outcome) == process
+        {
+            self.pass_outcome(outcome, out);
         }
         self.begin_if_leaderless(out);
     }
@@ -323,9 +373,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl Sound for ListRing {}
-
-impl Algorithm for ListRing {
+impl Announcement for AroundTheRing {
     const PROFILE: Profile = Profile {
         name: "list-ring",
         layer: Layer::Election,
@@ -343,6 +391,8 @@ impl Algorithm for ListRing {
         never_quiescent: false,
     };
 
+    const IS_DIRECT: bool = false;
+
     const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
         rank_delay: false,
         cases: IN_ANY_ORDER,
@@ -357,6 +407,18 @@ impl Algorithm for ListRing {
         stores_lists: true,
     }];
 
+    fn cost(n: u64) -> Cost {
+        Cost::exact("2n", 2 * n).with_delays(n..=n, 0..=0)
+    }
+}
+
+impl<A: Announcement> Sound for ListElection<A> {}
+
+impl<A: Announcement> Algorithm for ListElection<A> {
+    const PROFILE: Profile = A::PROFILE;
+
+    const ELECTION_COSTS: &'static [ElectionCosts] = A::ELECTION_COSTS;
+
     const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -364,10 +426,9 @@ impl Algorithm for ListRing {
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let n = setup.n as u64;
-        if n == 1 {
-            return Cost::exact("0", 0);
+        match setup.n {
+            1 => Cost::exact("0", 0),
+            n => A::cost(n as u64),
         }
-        Cost::exact("2n", 2 * n).with_delays(n..=n, 0..=0)
     }
 }

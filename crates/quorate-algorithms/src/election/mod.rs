@@ -9,6 +9,7 @@ mod common;
 mod detector_leader;
 mod hirschberg_sinclair;
 mod list_ring;
+mod list_ring_direct;
 
 pub use announce_all::AnnounceAll;
 pub use bully::Bully;
@@ -17,3 +18,4 @@ pub use chang_roberts::ChangRoberts;
 pub use detector_leader::DetectorLeader;
 pub use hirschberg_sinclair::HirschbergSinclair;
 pub use list_ring::ListRing;
+pub use list_ring_direct::ListRingDirect;

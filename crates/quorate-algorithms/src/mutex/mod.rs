@@ -2,6 +2,7 @@
 
 mod agrawal_el_abbadi;
 mod central;
+mod central_elected;
 mod lamport;
 pub mod leased_quorum;
 mod maekawa;
@@ -21,6 +22,7 @@ mod voting;
 
 pub use agrawal_el_abbadi::AgrawalElAbbadi;
 pub use central::Central;
+pub use central_elected::CentralElected;
 pub use lamport::Lamport;
 pub use leased_quorum::LeasedQuorum;
 pub use maekawa::Maekawa;

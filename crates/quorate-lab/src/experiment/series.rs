@@ -1,8 +1,8 @@
 //! Series to compare: every correct mutual exclusion algorithm, with each quorum system or tree that it supports.
 
-use quorate_algorithms::Setup;
 use quorate_algorithms::literature::{MutexFigure, Prediction};
-use quorate_core::{Assumption, Layer, ProcessId, SpanningTree};
+use quorate_algorithms::{Setup, Shape};
+use quorate_core::{Layer, ProcessId, SpanningTree};
 use quorate_run::{Facts, catalogue};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
@@ -60,7 +60,7 @@ impl Series {
             over,
             group,
             variant,
-            has_server: facts.profile.assumes.contains(&Assumption::ServerUp),
+            has_server: facts.shape == Shape::Server,
             token: facts.token,
             votes: !facts.quorums.is_empty(),
             predict: facts.predict_entry,

@@ -234,7 +234,9 @@ fn after_their_leader_s_crash_bullies_cost_n_minus_2_to_n_times_n_minus_2() {
 /// Every process crashes at every quarter of a message delay, with fast and with slow detection.
 #[test]
 fn whoever_crashes_whenever_the_others_have_one_leader() {
-    for algorithm in ["list-ring", "bully", "bully-all", "announce-all", "detector-leader"] {
+    for algorithm in
+        ["list-ring", "list-ring-direct", "bully", "bully-all", "announce-all", "detector-leader"]
+    {
         for (victim, quarter) in (0..6).flat_map(|victim| (0..60).map(move |time| (victim, time))) {
             for (starter, detection) in [(0, "1ms"), (2, "3.3ms"), (5, "9ms")] {
                 let toml = format!(
@@ -256,8 +258,9 @@ fn whoever_crashes_whenever_the_others_have_one_leader() {
 fn a_list_survives_any_two_crashes() {
     for seed in 0..1_500_u64 {
         let n = 3 + seed % 8;
+        let algorithm = ["list-ring", "list-ring-direct"][seed as usize / 2 % 2];
         let toml = format!(
-            "algorithm = \"list-ring\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"{}\"\nrepeat = {}\n\
+            "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"{}\"\nrepeat = {}\n\
              delay = \"uniform:100us..2ms\"\nfifo = {}\ndetection = \"uniform:1us..{}ms\"\n\
              [faults]\ncrash = [\"?@0~15ms\", \"?@0~30ms\"]\n",
             ["one", "2", "all"][seed as usize % 3],
@@ -271,7 +274,7 @@ fn a_list_survives_any_two_crashes() {
 
 #[test]
 fn duplicates_do_no_harm_to_rings() {
-    for algorithm in ["chang-roberts", "hirschberg-sinclair", "list-ring"] {
+    for algorithm in ["chang-roberts", "hirschberg-sinclair", "list-ring", "list-ring-direct"] {
         for seed in 0..200_u64 {
             let toml = format!(
                 "algorithm = \"{algorithm}\"\nprocesses = {}\nseed = {seed}\nrequesters = \"all\"\nrepeat = 2\n\
