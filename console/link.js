@@ -27,6 +27,7 @@ const LISTS = new Set([
   "faults.lose",
   "faults.duplicate",
   "faults.reorder",
+  "faults.corrupt",
   "faults.slow",
   "faults.fast",
   "faults.clock",
@@ -49,6 +50,7 @@ const NUMBERS = new Set([
   "faults.loss",
   "faults.duplication",
   "faults.reordering",
+  "faults.corruption",
 ]);
 const FLAGS = new Set(["fifo", "no-cancel", "hand-over"]);
 

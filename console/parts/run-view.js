@@ -22,7 +22,8 @@ import { assumptions, counts, properties, verdict } from "./verdicts.js";
  * @typedef {{ scenario?: import("../link.js").Scenario, toml?: string, report?: import("./verdicts.js").Report,
  *   film: import("../recording.js").SegmentData, moments: import("../recording.js").Moment[], differences?: string[] | null,
  *   stopped_at?: number | null, trace?: number }} Result
- * @typedef {{ position: number, events: number, lanes: string, recording: Recording }} SavedView the position in a run
+ * @typedef {{ position: number, events: number, lanes: string, stamps: boolean, recording: Recording }} SavedView the position
+ *   in a run
  */
 
 /**
@@ -33,6 +34,8 @@ const EVENTS = 60;
 const MOMENTS = 10;
 const EVENTS_LEAST = 4;
 const LANES_MOST = 64;
+/** Maximum number of processes for which the server draws stamps. */
+const STAMPS_MOST = 16;
 /** Delay before a segment is loaded, so that dragging the slider does not load every segment it passes. */
 const LOAD_DELAY_MS = 80;
 
@@ -51,7 +54,7 @@ export class RunView {
     this.player = new Player(this.recording.length, (position) => this.recording.has(position));
     this.player.adjacentMoment = (direction) => this.adjacentMoment(direction);
     this.diagram = new Diagram((target) => this.openMenu(target));
-    this.diagram.request = { ...request };
+    this.diagram.request = { ...request, stamps: saved?.stamps ?? false };
     // Up to LANES_MOST lines are all drawn. Of more, the server selects some unless the user does.
     if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
     this.laneText = saved?.lanes ?? "";
@@ -95,7 +98,8 @@ export class RunView {
 
   /** Returns the current position, for a view that replaces this one. @returns {SavedView} */
   save() {
-    return { position: this.player.position, events: this.events, lanes: this.laneText, recording: this.recording };
+    const { stamps } = this.diagram.request;
+    return { position: this.player.position, events: this.events, lanes: this.laneText, stamps, recording: this.recording };
   }
 
   destroy() {
@@ -123,7 +127,7 @@ export class RunView {
       { class: "run-view" },
       this.notes(),
       playbackControls(this.player, where, (factor) => this.zoom(factor)),
-      h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField()),
+      h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), this.stampsField()),
       h(
         "div",
         { class: "panels" },
@@ -295,6 +299,18 @@ export class RunView {
       this.redraw();
     });
     return h("div", { class: "lane-field" }, field(t("lanes.choose"), input, t("lanes.hint")));
+  }
+
+  /** Returns the check box that shows the stamps of events; null if there are too many processes. */
+  stampsField() {
+    if (this.recording.n > STAMPS_MOST) return null;
+    const input = h("input", { type: "checkbox", checked: this.diagram.request.stamps, "data-key": "stamps" });
+    input.addEventListener("change", () => {
+      this.diagram.request.stamps = input.checked;
+      this.diagram.window = null;
+      this.redraw();
+    });
+    return h("label", { class: "field check stamps-field", title: t("stamps.hint") }, input, h("span", { text: t("stamps.show") }));
   }
 
   /** Selects the process lines to draw, given a text such as `0-9, 37`. @param {string} text */

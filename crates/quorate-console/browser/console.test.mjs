@@ -185,6 +185,15 @@ withPage("a link is cut at a message that is clicked", async (page) => {
   assert.match(page.url(), /faults\.cut=\d-\d@/);
 });
 
+withPage("logical times are shown at events on request", async (page) => {
+  await visit(page, lab.address, "#/run?algorithm=central&processes=3&requesters=all");
+  assert.equal(await page.locator(".diagram text.stamp").count(), 0);
+  await page.getByLabel("Show logical times").check();
+  await page.locator(".diagram text.stamp").first().waitFor();
+  const stamps = await page.locator(".diagram text.stamp").allTextContents();
+  assert.ok(stamps.length > 5 && stamps.every((stamp) => /^\d+ \(\d+,\d+,\d+\)$/.test(stamp)), stamps.join(" "));
+});
+
 withPage("the skip link leads into the page that is shown", async (page) => {
   await visit(page, lab.address, "#/quorums", ".matrix td");
   const url = page.url();

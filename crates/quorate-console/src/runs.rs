@@ -12,6 +12,7 @@ use axum::body::Bytes;
 use axum::http::StatusCode;
 use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder};
 use quorate_run::CannotRun;
+use quorate_sim::accounting::Counting;
 use quorate_sim::trace::{self, Format, Record, TraceSink};
 use quorate_sim::{Cancelled, Conditions, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
@@ -264,7 +265,7 @@ impl Drop for CancelOnDrop {
 }
 
 fn conditions(bounds: RunBounds) -> Conditions {
-    Conditions { count_self: true, memory: bounds.memory, events: bounds.events }
+    Conditions { counting: Counting::ALL, memory: bounds.memory, events: bounds.events }
 }
 
 /// A trace that is sent to the client cannot be written once the client has disconnected.

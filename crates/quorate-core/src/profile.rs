@@ -57,6 +57,8 @@ pub enum Assumption {
     NoLoss,
     /// No message arrives twice.
     NoDuplication,
+    /// No message is changed on its way. Every algorithm assumes this, and no profile lists it.
+    NoCorruption,
     /// Messages on one link arrive in the order in which they were sent.
     Fifo,
     /// No process crashes during the run.
@@ -98,9 +100,10 @@ pub enum Assumption {
 
 impl Assumption {
     /// All assumptions, in the order of their declaration.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::NoLoss,
         Self::NoDuplication,
+        Self::NoCorruption,
         Self::Fifo,
         Self::NoCrash,
         Self::ServerUp,
@@ -126,6 +129,7 @@ impl Assumption {
         match self {
             Self::NoLoss => "no-loss",
             Self::NoDuplication => "no-duplication",
+            Self::NoCorruption => "no-corruption",
             Self::Fifo => "fifo-links",
             Self::NoCrash => "no-crash",
             Self::ServerUp => "server-up",
@@ -152,6 +156,7 @@ impl Assumption {
         match self {
             Self::NoLoss => "no message is lost",
             Self::NoDuplication => "no message arrives twice",
+            Self::NoCorruption => "no message is changed on its way",
             Self::Fifo => "messages on one link arrive in order",
             Self::NoCrash => "no process crashes",
             Self::ServerUp => "the server does not crash",

@@ -107,22 +107,25 @@ fn any_view() -> impl Strategy<Value = DiagramView> {
         theme,
         processes,
         0usize..50,
-        any::<bool>(),
+        any::<[bool; 2]>(),
         prop::option::of(any_text()),
     )
-        .prop_map(|(from, to, width, theme, processes, max_arrows, labels, phrase)| {
-            DiagramView {
-                from,
-                to,
-                width,
-                theme,
-                processes,
-                max_arrows,
-                labels,
-                legend: labels,
-                vocabulary: Vocabulary::new(|_| phrase.clone()),
-            }
-        })
+        .prop_map(
+            |(from, to, width, theme, processes, max_arrows, [labels, stamps], phrase)| {
+                DiagramView {
+                    from,
+                    to,
+                    width,
+                    theme,
+                    processes,
+                    max_arrows,
+                    labels,
+                    stamps,
+                    legend: labels,
+                    vocabulary: Vocabulary::new(|_| phrase.clone()),
+                }
+            },
+        )
 }
 
 proptest! {

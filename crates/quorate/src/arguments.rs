@@ -410,6 +410,12 @@ struct FaultFlags {
     /// Let the first message from A to B at or after T be overtaken
     #[arg(long, value_name = "A-B@T")]
     reorder: Vec<LinkAt>,
+    /// Change the contents of each message with this probability
+    #[arg(long, value_name = "RATE", default_value = "0")]
+    corruption: Rate,
+    /// Change the contents of the first message from A to B at or after T
+    #[arg(long, value_name = "A-B@T")]
+    corrupt: Vec<LinkAt>,
     /// Let process P take D to handle each message
     #[arg(long, value_name = "P@WINDOW:D")]
     slow: Vec<Slow>,
@@ -454,6 +460,14 @@ pub(crate) struct OutputFlags {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
+    /// Whether a multicast counts as one message for each receiver, or as one message, as on a medium that reaches all
+    #[arg(
+        long,
+        value_name = "receivers|multicast",
+        default_value = "receivers",
+        hide_possible_values = true
+    )]
+    pub(crate) count: Count,
     /// Run each process as an operating system process that communicates over sockets; crashes are kills, and times are
     /// real (see --stretch)
     #[cfg(feature = "service")]
@@ -525,6 +539,13 @@ pub(crate) enum Over {
 pub(crate) enum SelfMessages {
     Include,
     Exclude,
+}
+
+/// How the messages of a multicast are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Count {
+    Receivers,
+    Multicast,
 }
 
 fn algorithm_names() -> PossibleValuesParser {
@@ -607,6 +628,8 @@ impl FaultFlags {
             duplicate: self.duplicate,
             reordering: self.reordering.0,
             reorder: self.reorder,
+            corruption: self.corruption.0,
+            corrupt: self.corrupt,
             slow: self.slow,
             fast: self.fast,
             clock: self.clock,

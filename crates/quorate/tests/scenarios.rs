@@ -59,7 +59,7 @@ fn every_scenario_says_what_becomes_of_each_promise() {
 }
 
 /// Flags that cover every fault and every other key of a scenario.
-const FLAGS: [&str; 40] = [
+const FLAGS: [&str; 41] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "central -n 5 --requesters 3 --repeat 2 --think 500us --section 2ms --spread 3ms --server 4",
     "central -n 4 --request 1@0 --request 2@1ms --request ?@0~5ms --watch ME3",
@@ -90,6 +90,7 @@ const FLAGS: [&str; 40] = [
     "ricart-agrawala -n 4 --requesters all --lose 0-1@0 --lose ?-?@0~3ms",
     "ricart-agrawala -n 4 --requesters all --duplication 0.5 --duplicate 1-0@1ms",
     "ricart-agrawala -n 4 --requesters all --reordering 0.25 --reorder 0-1@0",
+    "chang-roberts -n 4 --requesters all --corruption 0.25 --corrupt 0-1@0",
     "central -n 4 --requesters all --slow 0@1ms..9ms:1ms --fast 1@0:4 --clock 2@1ms:1.5",
     "central -n 4 --requesters all --cut 0-1@0..4ms --cut 2>0@1ms~2ms..9ms",
     "central -n 4 --requesters all --partition 0,1|2,3@2ms..9ms --partition 3|0@12ms",

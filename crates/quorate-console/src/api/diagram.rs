@@ -34,6 +34,9 @@ pub(super) struct DiagramRequest {
     /// Whether to draw a heading and a legend.
     #[serde(default)]
     legend: bool,
+    /// Whether events have their Lamport and vector stamps beside them.
+    #[serde(default)]
+    stamps: bool,
     #[serde(default)]
     language: Language,
 }
@@ -58,6 +61,7 @@ pub(super) async fn draw_window(
         processes: request.processes,
         max_arrows: ARROWS_MOST,
         legend: request.legend,
+        stamps: request.stamps,
         vocabulary: request.language.vocabulary(),
         ..DiagramView::default()
     };

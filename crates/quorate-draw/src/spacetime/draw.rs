@@ -41,6 +41,9 @@ text{font-size:12px}
 .ring{stroke:$bad;stroke-width:2.2;fill:none}
 ";
 
+/// Added to the rules of a picture with stamps.
+const STAMP_RULES: &str = ".stamp{font-size:10px;fill:$faint}\n";
+
 impl Picture<'_> {
     pub(super) fn draw(mut self) -> String {
         let selection = select_messages(
@@ -55,6 +58,9 @@ impl Picture<'_> {
         self.draw_activities();
         self.draw_fault_flags();
         let markers = self.place_marker_labels();
+        if self.view.stamps {
+            self.draw_stamps();
+        }
         self.draw_arrows(&selection, &markers);
         self.draw_markers(&markers);
         self.draw_violations();
@@ -69,7 +75,8 @@ impl Picture<'_> {
             "" => self.view.vocabulary.text(Phrase::Diagram),
             title => title,
         };
-        let rules = format!("{RULES}{}", rules(self.timeline.kinds.len()));
+        let of_stamps = if self.view.stamps { STAMP_RULES } else { "" };
+        let rules = format!("{RULES}{of_stamps}{}", rules(self.timeline.kinds.len()));
         let size = (self.plot.width, bottom + 8.0);
         self.svg.finish(size, (title, &description), self.view.theme, &rules)
     }

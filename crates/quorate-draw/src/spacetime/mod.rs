@@ -18,6 +18,7 @@ mod messages;
 mod picture;
 mod plot;
 mod selection;
+mod stamps;
 mod timeline;
 mod violation_text;
 mod violations;
@@ -56,6 +57,8 @@ pub struct DiagramView {
     pub max_arrows: usize,
     /// Whether arrows and markers have labels.
     pub labels: bool,
+    /// Whether events have their Lamport and vector stamps beside them, where there is room.
+    pub stamps: bool,
     /// Whether a heading, a legend and notes surround the plot.
     pub legend: bool,
     /// Language of all texts.
@@ -72,6 +75,7 @@ impl Default for DiagramView {
             processes: Vec::new(),
             max_arrows: 400,
             labels: true,
+            stamps: false,
             legend: true,
             vocabulary: Vocabulary::default(),
         }

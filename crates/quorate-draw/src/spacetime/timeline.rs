@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_sim::Mark;
 use quorate_sim::monitor::Evidence;
 use quorate_sim::plan::Memory;
-use quorate_sim::trace::{Annotation, Record, RecordKind, TraceEnvelope};
+use quorate_sim::trace::{Annotation, LogicalClocks, Record, RecordKind, TraceEnvelope};
 
 use super::lane_items::{Activity, ActivityKind, EventMarker, MarkerKind};
+use super::stamps::{StampMark, is_stamped};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
@@ -110,6 +111,8 @@ pub(super) struct Timeline {
     pub(super) unsent: usize,
     /// Distinct reasons why messages were lost.
     pub(super) reasons: Vec<String>,
+    /// The stamps of events, in the order of the trace. Large runs have none.
+    pub(super) stamps: Vec<StampMark>,
     /// Median delay of delivered messages.
     pub(super) median_delay: u64,
 }
@@ -128,6 +131,7 @@ impl Timeline {
 #[derive(Clone, Debug)]
 pub(super) struct TimelineBuilder {
     pub(super) timeline: Timeline,
+    clocks: LogicalClocks,
     /// Maximum number of messages kept with their bodies.
     bodies: usize,
     /// Messages in flight: message number, and index of the copy in `timeline.messages`.
@@ -148,6 +152,7 @@ impl TimelineBuilder {
                 activities: vec![Vec::new(); processes],
                 ..Timeline::default()
             },
+            clocks: LogicalClocks::new(processes),
             bodies,
             in_flight: BTreeSet::new(),
             kinds: BTreeMap::new(),
@@ -169,6 +174,13 @@ impl TimelineBuilder {
         }
         let at = TracePoint { time: record.time, event: record.event };
         self.timeline.end = self.timeline.end.max(record.time);
+        if record.kind.is_event()
+            && is_stamped(self.timeline.processes, self.timeline.stamps.len())
+            && let Some(stamp) = self.clocks.stamp(record)
+        {
+            let text = stamp.text(self.timeline.processes);
+            self.timeline.stamps.push(StampMark { process: record.process, at, text });
+        }
         match &record.kind {
             RecordKind::Send(envelope) => self.send(at, envelope, false),
             RecordKind::Duplicate(envelope) => self.send(at, envelope, true),

@@ -55,6 +55,10 @@ impl FaultInjector<'_> {
                 let twice = self.link_faults();
                 self.scenario.faults.duplicate.extend(twice);
             }
+            Assumption::NoCorruption => {
+                let changed = self.link_faults();
+                self.scenario.faults.corrupt.extend(changed);
+            }
             Assumption::Fifo => {
                 let overtaken = self.link_faults();
                 self.scenario.faults.reorder.extend(overtaken);

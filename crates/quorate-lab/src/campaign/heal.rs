@@ -43,13 +43,15 @@ fn request_at(process: ProcessId, at: Time) -> ProcessAt {
 
 /// Time at which the last fault has happened or ended; `None` if there are no faults, or if one never ends.
 fn storm_end(faults: &Faults) -> Option<Time> {
-    if faults.loss + faults.duplication + faults.reordering > 0.0 || !faults.traitor.is_empty() {
+    let rates = faults.loss + faults.duplication + faults.reordering + faults.corruption;
+    if rates > 0.0 || !faults.traitor.is_empty() {
         return None;
     }
     let moments = faults.crash.iter().map(|crash| crash.at);
     let moments = moments.chain(faults.crash_mid.iter().map(|crash| crash.at));
     let moments = moments.chain(faults.recover.iter().map(|recover| recover.at));
     let single = faults.lose.iter().chain(&faults.duplicate).chain(&faults.reorder);
+    let single = single.chain(&faults.corrupt);
     let moments = moments.chain(single.map(|fault| fault.at));
     let windows = faults.suspect.iter().map(|fault| fault.window);
     let windows = windows.chain(faults.partition.iter().map(|fault| fault.window));

@@ -19,7 +19,7 @@ use quorate_core::{LamportClock, ProcessId, VectorClock};
 
 pub use cut::{Cut, CutProblem};
 pub use exercise::exercise;
-pub use of_trace::of_trace;
+pub use of_trace::{EventRecords, of_trace};
 
 /// Maximum number of processes of a computation.
 pub const PROCESSES_MOST: usize = 64;

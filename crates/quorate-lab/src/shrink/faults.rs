@@ -11,7 +11,7 @@ use super::without_some;
 macro_rules! each_list {
     ($faults:expr, $list:ident => $do:expr) => {
         each_list!(@ $faults, $list => $do; crash crash_mid recover omit_send omit_receive lose
-            duplicate reorder slow fast clock cut partition suspect traitor)
+            duplicate reorder corrupt slow fast clock cut partition suspect traitor)
     };
     (@ $faults:expr, $list:ident => $do:expr; $($field:ident)*) => {
         $({
@@ -24,8 +24,9 @@ macro_rules! each_list {
 /// Number of faults, counting each nonzero rate as one.
 pub(super) fn count(faults: &Faults) -> usize {
     let mut count = 0;
-    let Faults { loss, duplication, reordering, .. } = faults;
-    count += [loss, duplication, reordering].iter().filter(|rate| ***rate > 0.0).count();
+    let Faults { loss, duplication, reordering, corruption, .. } = faults;
+    count +=
+        [loss, duplication, reordering, corruption].iter().filter(|rate| ***rate > 0.0).count();
     each_list!(faults.clone(), list => count += list.len());
     count
 }
@@ -42,6 +43,9 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
     if faults.reordering > 0.0 {
         all.push(Faults { reordering: 0.0, ..faults.clone() });
     }
+    if faults.corruption > 0.0 {
+        all.push(Faults { corruption: 0.0, ..faults.clone() });
+    }
     macro_rules! drop_some {
         ($($field:ident)*) => {
             $(
@@ -54,7 +58,7 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
             )*
         };
     }
-    drop_some!(crash crash_mid recover omit_send omit_receive lose duplicate reorder slow fast clock cut
+    drop_some!(crash crash_mid recover omit_send omit_receive lose duplicate reorder corrupt slow fast clock cut
         partition suspect traitor);
     all.extend(simplify(faults));
     let with = |faults| Scenario { faults, ..scenario.clone() };

@@ -88,7 +88,8 @@ fn renumber_faults(smaller: &mut Scenario, renumbering: &Renumbering) {
     for list in [&mut faults.omit_send, &mut faults.omit_receive] {
         list.retain_mut(|fault| renumbering.keep(&mut fault.process));
     }
-    for list in [&mut faults.lose, &mut faults.duplicate, &mut faults.reorder] {
+    for list in [&mut faults.lose, &mut faults.duplicate, &mut faults.reorder, &mut faults.corrupt]
+    {
         list.retain_mut(|fault| renumbering.keep_link(&mut fault.link));
     }
     faults.partition.retain_mut(|fault| {

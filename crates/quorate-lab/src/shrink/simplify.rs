@@ -120,6 +120,7 @@ pub(super) fn random_choices(scenario: &Scenario) -> usize {
         faults.loss > 0.0,
         faults.duplication > 0.0,
         faults.reordering > 0.0,
+        faults.corruption > 0.0,
         scenario.spread != SpanText::default(),
         scenario.clock_offset != SpanText::default(),
         scenario.clock_drift != Default::default(),
@@ -149,6 +150,7 @@ fn random_faults(faults: &Faults) -> usize {
         lose: |it| is_drawn([it.link.from, it.link.to], [it.at]);
         duplicate: |it| is_drawn([it.link.from, it.link.to], [it.at]);
         reorder: |it| is_drawn([it.link.from, it.link.to], [it.at]);
+        corrupt: |it| is_drawn([it.link.from, it.link.to], [it.at]);
         slow: |it| is_drawn([it.process], ends(it.window));
         fast: |it| is_drawn([it.process], ends(it.window));
         cut: |it| is_drawn([it.link.from, it.link.to], ends(it.window));
@@ -199,6 +201,7 @@ mod tests {
             ("clock", "2@1ms:1.5", ["?@1ms:1.5", "2@1ms~2ms:1.5"]),
             ("lose", "0-1@2ms", ["0-?@2ms", "0-1@2ms~3ms"]),
             ("duplicate", "0-1@2ms", ["?-1@2ms", "0-1@2ms~3ms"]),
+            ("corrupt", "0-1@2ms", ["?-1@2ms", "0-1@2ms~3ms"]),
             ("reorder", "0-1@2ms", ["0-?@2ms", "0-1@2ms~3ms"]),
             ("slow", "2@1ms..9ms:5ms", ["?@1ms..9ms:5ms", "2@1ms..8ms~9ms:5ms"]),
             ("fast", "2@1ms:4", ["?@1ms:4", "2@1ms~2ms:4"]),

@@ -97,6 +97,7 @@ fn each_fault(faults: &mut Faults, change: &mut dyn FnMut(&mut u64)) {
     faults.recover.iter_mut().for_each(|fault| each_moment(&mut fault.at, change));
     faults.clock.iter_mut().for_each(|fault| each_moment(&mut fault.at, change));
     let single = faults.lose.iter_mut().chain(&mut faults.duplicate).chain(&mut faults.reorder);
+    let single = single.chain(&mut faults.corrupt);
     single.for_each(|fault| each_moment(&mut fault.at, change));
     let omissions = faults.omit_send.iter_mut().chain(&mut faults.omit_receive);
     omissions.for_each(|fault| each_end(&mut fault.window, change));

@@ -157,15 +157,15 @@ fn faults(n: u32) -> impl Strategy<Value = Faults> {
         vec((who(n), treason()), 0..2),
     );
     let on_links = (
-        [vec(on_link(n), 0..3), vec(on_link(n), 0..3), vec(on_link(n), 0..3)],
+        [(); 4].map(|()| vec(on_link(n), 0..3)),
         vec((link(n), any::<bool>(), window()), 0..3),
         vec((groups(n), window()), 0..3),
         vec((link(n), window()), 0..3),
-        [0.0..=1.0, 0.0..=1.0, 0.0..=1.0f64],
+        [0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0f64],
     );
     (on_process, on_links).prop_map(|(on_process, on_links)| {
         let ((crash, crash_mid, recover), sends, receipts, slow, fast, clock, traitor) = on_process;
-        let ([lose, duplicate, reorder], cut, partition, suspect, rates) = on_links;
+        let ([lose, duplicate, reorder, corrupt], cut, partition, suspect, rates) = on_links;
         let omission = |(who, window, rate)| Omission { process: who, window, rate };
         Faults {
             crash,
@@ -179,6 +179,8 @@ fn faults(n: u32) -> impl Strategy<Value = Faults> {
             duplicate,
             reordering: rates[2],
             reorder,
+            corruption: rates[3],
+            corrupt,
             slow: each(slow, |(who, window, handling)| Slow { process: who, window, handling }),
             fast: each(fast, |(who, window, factor)| Fast { process: who, window, factor }),
             clock: each(clock, |(who, at, rate)| Clock { process: who, at, rate }),

@@ -5,6 +5,7 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
+use quorate_sim::accounting::Counting;
 use quorate_sim::notation::{
     DriftText, Factor, Link, NotationError, OffsetText, ProcessSelector, Rate, SpanText, When,
     Window,
@@ -21,7 +22,8 @@ use quorate_sim::{
 const PROCESSES_MOST: usize = 8;
 
 /// Limits that are large enough to reach every kind of error.
-const CONDITIONS: Conditions = Conditions { count_self: true, memory: 64 << 20, events: 20_000 };
+const CONDITIONS: Conditions =
+    Conditions { counting: Counting::ALL, memory: 64 << 20, events: 20_000 };
 
 /// Runs a scenario whose algorithm is known only by name.
 pub type Run =

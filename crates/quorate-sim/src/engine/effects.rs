@@ -184,9 +184,16 @@ where
         let sends_left = node.crash_after_sends();
         let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
         // One loop for both cases: the inlined code of `send` would otherwise be compiled twice.
+        let (mut to_others, mut to_self) = (0, false);
         for to in to.among(self.n, at.process).take(most) {
+            if to == at.process {
+                to_self = true;
+            } else {
+                to_others += 1;
+            }
             self.send(node, at, to, message.clone());
         }
+        self.observer.multicast(at, message, to_others, to_self);
         sends_left.is_some()
     }
 
@@ -249,6 +256,15 @@ where
             Fate::ArrivesTwice(first, second) => {
                 self.depart_cold(at, id, to, message.clone(), first, Departure::Sent);
                 self.depart_cold(at, id, to, message, second, Departure::Duplicated);
+            }
+            Fate::ArrivesChanged(time, choice) => {
+                let changed = message.forged(choice);
+                // A message without contents cannot be changed.
+                let is_changed = changed != message;
+                let how = if is_changed { Departure::Changed } else { Departure::Sent };
+                let tag = self.observer.send(at, id, to, &message, how);
+                let label = Label { from: at.process.number(), to: to.number(), tag };
+                self.queue.push(time.0, label, Item::Message(changed));
             }
             Fate::Lost(why) => {
                 self.observer.send(at, id, to, &message, Departure::Lost(why));

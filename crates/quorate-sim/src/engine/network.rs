@@ -16,6 +16,8 @@ pub enum Fate {
     Arrives(Time),
     /// The message arrives twice, at these times.
     ArrivesTwice(Time, Time),
+    /// The message arrives at this time with other contents, which the number selects.
+    ArrivesChanged(Time, u64),
     /// The message is lost.
     Lost(Loss),
 }
@@ -75,6 +77,7 @@ pub struct Network {
     loss: f64,
     duplication: f64,
     reordering: f64,
+    corruption: f64,
     dead: SortedMap<(ProcessId, ProcessId), u32>,
     partition_of: Vec<u32>,
     armed_faults: Vec<(ProcessId, ProcessId, MessageFault)>,
@@ -114,6 +117,7 @@ impl Network {
             loss: plan.loss,
             duplication: plan.duplication,
             reordering: plan.reordering,
+            corruption: plan.corruption,
             dead: SortedMap::new(),
             partition_of: Vec::new(),
             armed_faults: Vec::new(),
@@ -196,8 +200,8 @@ impl Network {
     }
 
     fn update_healthy(&mut self) {
-        let quiet = self.loss == 0.0 && self.duplication == 0.0 && self.reordering == 0.0;
-        self.healthy = quiet
+        let rates = [self.loss, self.duplication, self.reordering, self.corruption];
+        self.healthy = rates == [0.0; 4]
             && self.dead.is_empty()
             && self.partition_of.is_empty()
             && self.armed_faults.is_empty();
@@ -217,6 +221,7 @@ impl Network {
         let lost = struck(self.loss, MessageFault::Loss, &mut self.chance);
         let doubled = struck(self.duplication, MessageFault::Duplication, &mut self.chance);
         let overtaken = struck(self.reordering, MessageFault::Reordering, &mut self.chance);
+        let changed = struck(self.corruption, MessageFault::Corruption, &mut self.chance);
         if lost {
             return Fate::Lost(Loss::Link);
         }
@@ -227,6 +232,10 @@ impl Network {
             return Fate::Arrives(now + late);
         }
         let arrival = self.arrival(from, to, now);
+        if changed {
+            // An odd choice selects the other one of two possible contents.
+            return Fate::ArrivesChanged(arrival, self.chance.below(1 << 32) | 1);
+        }
         if doubled {
             Fate::ArrivesTwice(arrival, self.arrival(from, to, now))
         } else {

@@ -40,6 +40,8 @@ pub enum Departure {
     Sent,
     /// The network sends a second copy of the message.
     Duplicated,
+    /// The link changes the contents of the message.
+    Changed,
     /// The message is lost immediately.
     Lost(Loss),
 }
@@ -63,6 +65,11 @@ pub trait Observer<P: Process> {
     ) -> u32 {
         let _ = (at, id, to, message, departure);
         0
+    }
+
+    /// The messages that the process has just sent, one to each receiver, were one multicast.
+    fn multicast(&mut self, at: Moment, message: &P::Message, to_others: u64, to_self: bool) {
+        let _ = (at, message, to_others, to_self);
     }
 
     /// A message with this tag has arrived and is about to be handled.

@@ -18,6 +18,7 @@ pub struct Accounting {
     ends: Vec<EndpointCounts>,
     lost: BTreeMap<Loss, u64>,
     duplicated: u64,
+    changed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,47 @@ struct KindTotals {
     /// `self_bytes` is the part that processes sent to themselves.
     bytes: Option<u64>,
     self_bytes: u64,
+    further: FurtherCopies,
+    further_bytes: FurtherCopies,
+}
+
+/// Copies of multicasts beyond the first one of each. They are not counted if a multicast counts as one message.
+#[derive(Clone, Copy, Debug, Default)]
+struct FurtherCopies {
+    /// Further copies if the copy to the sender itself counts.
+    all: u64,
+    /// Further copies if it does not.
+    to_others: u64,
+}
+
+impl FurtherCopies {
+    /// Adds the copies of a multicast, each with this weight.
+    fn add(&mut self, to_others: u64, to_self: bool, weight: u64) {
+        self.all += (to_others + u64::from(to_self)).saturating_sub(1) * weight;
+        self.to_others += to_others.saturating_sub(1) * weight;
+    }
+
+    fn uncounted(&self, counting: Counting) -> u64 {
+        match counting {
+            Counting { multicast_once: false, .. } => 0,
+            Counting { with_self: true, .. } => self.all,
+            Counting { with_self: false, .. } => self.to_others,
+        }
+    }
+}
+
+/// Which messages are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// Whether messages that processes send to themselves are counted.
+    pub with_self: bool,
+    /// Whether a multicast is counted as one message, whatever the number of its receivers.
+    pub multicast_once: bool,
+}
+
+impl Counting {
+    /// Counts every message to every receiver, as the promised costs do.
+    pub const ALL: Self = Self { with_self: true, multicast_once: false };
 }
 
 /// Messages sent and received by one process. Messages to itself are included, and also counted separately.
@@ -37,6 +79,7 @@ struct KindTotals {
 struct EndpointCounts {
     sent: u64,
     self_sent: u64,
+    further: FurtherCopies,
     received: u64,
     self_received: u64,
 }
@@ -61,6 +104,7 @@ impl Accounting {
             layers,
             lost: BTreeMap::new(),
             duplicated: 0,
+            changed: 0,
         }
     }
 
@@ -97,6 +141,21 @@ impl Accounting {
         }
     }
 
+    /// Notes that messages of a process, counted one by one, are copies of one multicast.
+    pub fn multicast(
+        &mut self,
+        from: ProcessId,
+        kind: usize,
+        bytes: Option<u64>,
+        to_others: u64,
+        to_self: bool,
+    ) {
+        let totals = &mut self.by_kind[kind];
+        totals.further.add(to_others, to_self, 1);
+        totals.further_bytes.add(to_others, to_self, bytes.unwrap_or(0));
+        self.ends[totals.ends + from.index()].further.add(to_others, to_self, 1);
+    }
+
     /// Counts a message that has arrived.
     #[inline]
     pub fn received(&mut self, from: ProcessId, to: ProcessId, kind: usize) {
@@ -122,25 +181,33 @@ impl Accounting {
         self.duplicated
     }
 
+    /// Number of messages whose contents the network changed.
+    pub fn changed(&self) -> u64 {
+        self.changed
+    }
+
     /// Layers whose messages are counted. The algorithm's own layer comes first.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// Counts of a layer, with or without the messages that processes send to themselves.
-    pub fn layer(&self, layer: Layer, with_self: bool) -> LayerAccount {
+    /// Counts of a layer. Every receipt of a multicast is counted in any case.
+    pub fn layer(&self, layer: Layer, counting: Counting) -> LayerAccount {
+        let with_self = counting.with_self;
         let place = self.layers.iter().position(|known| *known == layer).unwrap_or(0);
-        let range = place * self.n..(place + 1) * self.n;
-        let each = |count: fn(&EndpointCounts) -> (u64, u64)| -> Vec<u64> {
-            let counts = self.ends[range.clone()].iter().map(count);
-            counts.map(|(all, own)| if with_self { all } else { all - own }).collect()
+        let ends = &self.ends[place * self.n..(place + 1) * self.n];
+        let without_self = |all: u64, own: u64| if with_self { all } else { all - own };
+        let sent = |end: &EndpointCounts| {
+            without_self(end.sent, end.self_sent) - end.further.uncounted(counting)
         };
+        let received = |end: &EndpointCounts| without_self(end.received, end.self_received);
         let mut by_kind = KindCounts::default();
         let (mut total, mut to_self) = (0, 0);
         let mut bytes = None;
         let kinds = self.kinds.iter().zip(&self.by_kind);
         for (kind, totals) in kinds.filter(|(kind, _)| kind.layer == layer) {
-            let counted = totals.sent - if with_self { 0 } else { totals.self_sent };
+            let to_itself = if with_self { 0 } else { totals.self_sent };
+            let counted = totals.sent - to_itself - totals.further.uncounted(counting);
             // The process may be built over any of several detectors.
             // Kinds of the detectors that are not in use are left out.
             let foreign = layer == Layer::Detector && place > 0 && totals.sent == 0;
@@ -151,11 +218,11 @@ impl Accounting {
             to_self += totals.self_sent;
             if let Some(all) = totals.bytes {
                 let own = if with_self { 0 } else { totals.self_bytes };
-                *bytes.get_or_insert(0) += all - own;
+                *bytes.get_or_insert(0) += all - own - totals.further_bytes.uncounted(counting);
             }
         }
-        let by_sender = each(|end| (end.sent, end.self_sent));
-        let by_receiver = each(|end| (end.received, end.self_received));
+        let by_sender = ends.iter().map(sent).collect();
+        let by_receiver = ends.iter().map(received).collect();
         LayerAccount { total, to_self, bytes, by_kind, by_sender, by_receiver }
     }
 
@@ -166,6 +233,10 @@ impl Accounting {
             Departure::Duplicated => {
                 self.duplicated += 1;
                 false
+            }
+            Departure::Changed => {
+                self.changed += 1;
+                true
             }
             Departure::Lost(why) => {
                 self.lost(why);

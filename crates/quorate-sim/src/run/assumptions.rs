@@ -40,6 +40,12 @@ pub(crate) fn breach(
                 format!("{twice} {} twice", plural(twice, "message arrived", "messages arrived"))
             })
         }
+        Assumption::NoCorruption => {
+            let changed = accounting.changed();
+            (changed > 0).then(|| {
+                format!("{changed} {} changed", plural(changed, "message was", "messages were"))
+            })
+        }
         Assumption::Fifo => {
             let reordered = fault_log.find(|fault| {
                 matches!(

@@ -1,6 +1,6 @@
 //! Runs a scenario once and creates its report, for every family of algorithms.
 
-use quorate_core::{Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
+use quorate_core::{Assumption, Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
 
 use super::algorithm_info::AlgorithmInfo;
 use super::assumptions::{breach, not_promised};
@@ -13,7 +13,7 @@ use super::report::{
 };
 use super::watch::Watch;
 use crate::engine::{Driver, Ending, Limits, User, Wire, World, WorldModel};
-use crate::observe::accounting::Accounting;
+use crate::observe::accounting::{Accounting, Counting};
 use crate::observe::monitor::{ClockCondition, Status, Violation};
 use crate::observe::trace::TraceSink;
 use crate::observe::{FaultLog, History, describe_traitor};
@@ -29,8 +29,8 @@ const TOO_MANY_CLOCKS: &str =
 /// Settings of a run that are not part of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// Whether totals include messages that processes send to themselves.
-    pub count_self: bool,
+    /// The messages that totals include.
+    pub counting: Counting,
     /// Maximum number of bytes for processes and messages in flight.
     pub memory: u64,
     /// Maximum number of events.
@@ -39,7 +39,7 @@ pub struct Conditions {
 
 impl Default for Conditions {
     fn default() -> Self {
-        Self { count_self: true, memory: u64::MAX, events: u64::MAX }
+        Self { counting: Counting::ALL, memory: u64::MAX, events: u64::MAX }
     }
 }
 
@@ -224,9 +224,9 @@ fn summarise<M: Monitors>(
     let properties: Vec<PropertyReport> = judged.into_iter().map(|(report, _)| report).collect();
     let (mut report, assumptions_met, undisturbed) =
         common_report(&finished, properties, &accounting, &fault_log, &history);
-    let count_self = conditions.count_self;
+    let counts_all = conditions.counting == Counting::ALL;
     monitors.report(
-        &ReportContext { scenario, info, undisturbed, assumptions_met, count_self },
+        &ReportContext { scenario, info, undisturbed, assumptions_met, counts_all },
         &mut report,
     );
     // Promises are counted in message delays, so they say nothing about messages of different delays.
@@ -257,7 +257,7 @@ fn common_report(
     } else {
         Verdict::OutsideAssumptions
     };
-    let of_layer = |layer| Messages::from(accounting.layer(layer, conditions.count_self));
+    let of_layer = |layer| Messages::from(accounting.layer(layer, conditions.counting));
     let messages = of_layer(info.profile.layer);
     let below = accounting.layers().iter().filter(|layer| **layer != info.profile.layer);
     let complete = matches!(ending, Ending::Quiescent | Ending::Content);
@@ -280,6 +280,7 @@ fn common_report(
         layers: below.map(|layer| (layer.name(), of_layer(*layer))).collect(),
         lost: accounting.losses().iter().map(|(why, count)| (why.name(), *count)).collect(),
         duplicated: accounting.duplicated(),
+        changed: accounting.changed(),
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
@@ -311,7 +312,10 @@ fn assumptions(
         let (id, sentence) = (assumption.id(), assumption.sentence());
         AssumptionReport { id, sentence, met: broken_by.is_none(), broken_by }
     };
-    profile.assumes.iter().map(report_of).collect()
+    let mut all: Vec<AssumptionReport> = profile.assumes.iter().map(report_of).collect();
+    // Every algorithm assumes this, so that it is worth a line only if it does not hold.
+    all.extend(Some(report_of(&Assumption::NoCorruption)).filter(|report| !report.met));
+    all
 }
 
 /// Judges each property of the family. A property that is not promised is judged only on request.

@@ -149,6 +149,6 @@ pub struct ReportContext<'a> {
     pub undisturbed: bool,
     /// Whether the run met every assumption.
     pub assumptions_met: bool,
-    /// Whether messages that processes sent to themselves were counted.
-    pub count_self: bool,
+    /// Whether every message to every receiver was counted, as the promised costs do.
+    pub counts_all: bool,
 }

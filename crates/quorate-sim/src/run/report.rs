@@ -44,6 +44,9 @@ pub struct Report {
     pub lost: BTreeMap<&'static str, u64>,
     /// Number of messages that arrived twice.
     pub duplicated: u64,
+    /// Number of messages whose contents a link changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub changed: u64,
     /// Promised and actual message cost of the algorithm.
     pub cost: CostReport,
     /// Delays of entries or of the corresponding operations of other families.
@@ -124,7 +127,7 @@ pub struct AssumptionReport {
 pub struct Messages {
     /// Total number of messages.
     pub total: u64,
-    /// Number of messages that processes sent to themselves. They are included in `total` unless `count_self` is off.
+    /// Number of messages that processes sent to themselves. They are included in `total` unless the conditions leave them out.
     #[serde(rename = "self")]
     pub to_self: u64,
     /// Total size in bytes, if the messages know their size.
@@ -485,4 +488,8 @@ pub struct FaultReport {
     /// Description of the fault in words.
     #[serde(rename = "what")]
     pub description: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -198,7 +198,9 @@ impl<'t, M: Monitors> Watch<'t, M> {
         let kind = self.accounting.kind(view.kind);
         let envelope = || view.envelope(kind);
         match departure {
-            Departure::Sent => self.trace(at, None, || RecordKind::Send(envelope())),
+            Departure::Sent | Departure::Changed => {
+                self.trace(at, None, || RecordKind::Send(envelope()));
+            }
             Departure::Duplicated => self.trace(at, None, || RecordKind::Duplicate(envelope())),
             Departure::Lost(why) => {
                 self.trace(at, None, || RecordKind::Send(envelope()));
@@ -307,6 +309,10 @@ where
             return 0;
         }
         self.record_send(at, MessageView::new(id, (at.process, to), kind, message), departure)
+    }
+
+    fn multicast(&mut self, at: Moment, message: &P::Message, to_others: u64, to_self: bool) {
+        self.accounting.multicast(at.process, message.kind(), message.bytes(), to_others, to_self);
     }
 
     #[inline]

@@ -51,6 +51,12 @@ pub struct Faults {
     /// Reorderings of the first message on a link at or after a time: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reorder: Vec<LinkAt>,
+    /// Probability that a link changes the contents of a message.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub corruption: f64,
+    /// Changes of the contents of the first message on a link at or after a time: `0-1@2ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corrupt: Vec<LinkAt>,
     /// Processes that need this long to handle each message: `2@1ms..9ms:5ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slow: Vec<Slow>,

@@ -21,6 +21,8 @@ pub struct Plan {
     pub duplication: f64,
     /// Probability that a message is overtaken.
     pub reordering: f64,
+    /// Probability that a link changes the contents of a message.
+    pub corruption: f64,
     /// Processes that follow a strategy instead of the algorithm.
     pub traitors: Vec<(ProcessId, Strategy)>,
 }
@@ -151,6 +153,7 @@ impl fmt::Display for FaultEvent {
                     MessageFault::Loss => "lost",
                     MessageFault::Duplication => "duplicated",
                     MessageFault::Reordering => "overtaken",
+                    MessageFault::Corruption => "changed",
                 };
                 write!(f, "the next message from {from} to {to} is to be {fate}")
             }
@@ -177,6 +180,8 @@ pub enum MessageFault {
     Duplication,
     /// The message is overtaken by a later one.
     Reordering,
+    /// The contents of the message are changed.
+    Corruption,
 }
 
 impl Plan {
@@ -277,6 +282,7 @@ impl Plan {
             (&faults.lose, MessageFault::Loss),
             (&faults.duplicate, MessageFault::Duplication),
             (&faults.reorder, MessageFault::Reordering),
+            (&faults.corrupt, MessageFault::Corruption),
         ] {
             for fault in list {
                 let (from, to) = draw.link(fault.link);
@@ -297,6 +303,7 @@ impl Plan {
             loss: faults.loss,
             duplication: faults.duplication,
             reordering: faults.reordering,
+            corruption: faults.corruption,
             traitors,
         }
     }

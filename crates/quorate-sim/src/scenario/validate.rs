@@ -257,6 +257,7 @@ impl Scenario {
             ("faults.loss", faults.loss),
             ("faults.duplication", faults.duplication),
             ("faults.reordering", faults.reordering),
+            ("faults.corruption", faults.corruption),
         ] {
             if !(0.0..=1.0).contains(&rate) {
                 return Err(Invalid::new(
@@ -280,6 +281,7 @@ impl Scenario {
         self.check_each_link("faults.lose", faults.lose.iter().map(|fault| fault.link))?;
         self.check_each_link("faults.duplicate", faults.duplicate.iter().map(|fault| fault.link))?;
         self.check_each_link("faults.reorder", faults.reorder.iter().map(|fault| fault.link))?;
+        self.check_each_link("faults.corrupt", faults.corrupt.iter().map(|fault| fault.link))?;
         self.check_each_link("faults.cut", faults.cut.iter().map(|fault| fault.link))?;
         self.check_each_link("faults.suspect", faults.suspect.iter().map(|fault| fault.pair))?;
         for (index, partition) in faults.partition.iter().enumerate() {

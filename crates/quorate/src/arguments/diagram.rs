@@ -40,6 +40,10 @@ pub(crate) struct ViewFlags {
     /// Colours: auto (the reader's preference; light in a PNG), light or dark [default: auto]
     #[arg(long, value_name = "THEME")]
     theme: Option<Theme>,
+    /// Show the Lamport time and the vector time of each event, such as 3 (1,0,2), in the
+    /// diagram and in the printed result
+    #[arg(long)]
+    pub(crate) stamps: bool,
 }
 
 impl DiagramFlags {
@@ -68,6 +72,7 @@ impl ViewFlags {
             theme: self.theme.unwrap_or_default(),
             processes: lanes.map(|process| process.number()).collect(),
             max_arrows: self.arrows.unwrap_or(defaults.max_arrows),
+            stamps: self.stamps,
             ..defaults
         }
     }

@@ -34,12 +34,12 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
         }
     }
     let files = RunFiles::begin(&flags.output, flags.save.as_deref())?;
-    let outcome = files.run(&scenario, &flags.output, |outcome| Scenario {
+    let (outcome, stamps) = files.run(&scenario, &flags.output, |outcome| Scenario {
         expect: Some(Expect::from_report(&outcome.report)),
         ..scenario.clone()
     })?;
     let command = format!("quorate replay {}", quoted(&flags.scenario.to_string_lossy()));
-    print::outcome(&scenario, &outcome, flags.output.json, &command)?;
+    print::outcome(&scenario, &outcome, stamps.as_ref(), flags.output.json, &command)?;
     let Some(expected) = &scenario.expect else { return Ok(exit_code(&outcome)) };
     let differences = expected.differences(&outcome.report);
     if !flags.output.json || flags.expect {

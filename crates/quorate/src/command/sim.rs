@@ -5,14 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use quorate_lab::CannotRun;
+use quorate_lab::logical_time::{Computation, EventRecords};
+use quorate_sim::accounting::Counting;
 use quorate_sim::report::Verdict;
-use quorate_sim::trace::{Format, TraceSink};
+use quorate_sim::trace::{Format, Tee, TraceSink};
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 
 use crate::CommandResult;
 #[cfg(feature = "service")]
 use crate::arguments::Over;
-use crate::arguments::{OutputFlags, SelfMessages, SimFlags, flag_of};
+use crate::arguments::{Count, OutputFlags, SelfMessages, SimFlags, flag_of};
 use crate::command_error::CommandError;
 use crate::files::AtomicFile;
 use crate::memory;
@@ -27,8 +29,8 @@ pub(crate) fn sim(flags: SimFlags) -> CommandResult {
         CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
     let files = RunFiles::begin(&output, save.as_deref())?;
-    let outcome = files.run(&scenario, &output, |_| scenario.clone())?;
-    print::outcome(&scenario, &outcome, output.json, &this_command())?;
+    let (outcome, stamps) = files.run(&scenario, &output, |_| scenario.clone())?;
+    print::outcome(&scenario, &outcome, stamps.as_ref(), output.json, &this_command())?;
     Ok(exit_code(&outcome))
 }
 
@@ -74,15 +76,19 @@ impl RunFiles {
         })
     }
 
-    /// Runs a scenario, writes its trace, and saves the scenario that `saved` derives from the outcome.
+    /// Runs a scenario, writes its trace, and saves the scenario that `saved` derives from the outcome. Returns the
+    /// stamps of all events if the flags ask for them.
     pub(crate) fn run(
         mut self,
         scenario: &Scenario,
         output: &OutputFlags,
         saved: impl FnOnce(&Outcome) -> Scenario,
-    ) -> Result<Outcome, CommandError> {
+    ) -> Result<(Outcome, Option<Computation>), CommandError> {
         let conditions = Conditions {
-            count_self: output.self_messages == SelfMessages::Include,
+            counting: Counting {
+                with_self: output.self_messages == SelfMessages::Include,
+                multicast_once: output.count == Count::Multicast,
+            },
             memory: output.memory.unwrap_or_else(memory::available).0,
             events: EVENTS_MOST,
         };
@@ -92,17 +98,34 @@ impl RunFiles {
         let run = |sink: Option<&mut dyn TraceSink>| {
             #[cfg(feature = "service")]
             if output.over == Some(Over::Tcp) {
+                if output.count == Count::Multicast {
+                    let problem = "--count multicast: over sockets a multicast is one message for \
+                                   each receiver; leave out --over or --count";
+                    return Err(CommandError::new(problem));
+                }
                 return over_tcp::run(scenario, output.stretch, conditions, sink, explain);
             }
             quorate_lab::run(scenario, conditions, sink).map_err(explain)
         };
-        let outcome = match (&mut writer, &self.diagram) {
-            (None, None) => run(None),
-            (None, Some(_)) => run(Some(&mut builder)),
-            (Some(sink), None) => run(Some(&mut **sink)),
-            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut builder))),
-        }?;
+        let mut events = EventRecords::default();
+        let mut sinks = Tee::default();
+        if let Some(writer) = &mut writer {
+            sinks.0.push(&mut **writer);
+        }
+        if self.diagram.is_some() {
+            sinks.0.push(&mut builder);
+        }
+        if output.picture.view.stamps {
+            sinks.0.push(&mut events);
+        }
+        let outcome = run(if sinks.0.is_empty() { None } else { Some(&mut sinks) })?;
         drop(writer);
+        let stamps = match output.picture.view.stamps {
+            true => Some(events.computation(scenario.processes)),
+            false => None,
+        };
+        let stamps = stamps.transpose();
+        let stamps = stamps.map_err(|why| CommandError::new(format!("--stamps: {why}")))?;
         if let Some(file) = &mut self.save {
             let text = toml::to_string(&saved(&outcome)).map_err(|error| {
                 CommandError::new(format!("the scenario cannot be written: {error}"))
@@ -119,7 +142,7 @@ impl RunFiles {
         }
         let mut files = self.trace.map(|(file, _)| file).into_iter().chain(self.save);
         files.try_for_each(AtomicFile::commit)?;
-        Ok(outcome)
+        Ok((outcome, stamps))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::arguments::flag_of;
 /// Maximum number of operating system processes.
 const PROCESSES_MOST: usize = 64;
 
-const LINKS: &str = "sockets do not lose, duplicate or reorder messages";
+const LINKS: &str = "sockets do not lose, duplicate, reorder or change messages";
 const TIME: &str = "message delays are those of the real machine";
 const CLOCKS: &str = "all processes share the machine's clock";
 const PACE: &str = "processes run at the speed of the machine";
@@ -46,6 +46,8 @@ pub(crate) fn reason(scenario: &Scenario) -> Option<String> {
         ("duplicate", !faults.duplicate.is_empty(), LINKS),
         ("reordering", faults.reordering > 0.0, LINKS),
         ("reorder", !faults.reorder.is_empty(), LINKS),
+        ("corruption", faults.corruption > 0.0, LINKS),
+        ("corrupt", !faults.corrupt.is_empty(), LINKS),
         ("omit-send", !faults.omit_send.is_empty(), LINKS),
         ("omit-receive", !faults.omit_receive.is_empty(), LINKS),
         ("cut", !faults.cut.is_empty(), LINKS),

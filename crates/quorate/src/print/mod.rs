@@ -14,23 +14,43 @@ mod verdict;
 
 use std::io::{self, Write};
 
+use quorate_lab::logical_time::Computation;
+use quorate_sim::report::Report;
 use quorate_sim::{Outcome, Scenario};
+use serde::Serialize;
 
 pub(crate) use verdict::title;
 
-/// Prints the outcome of a run, as text or JSON.
+/// A report with the stamps of all events.
+#[derive(Serialize)]
+struct StampedReport<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    stamps: serde_json::Value,
+}
+
+/// Prints the outcome of a run and the stamps of its events, if there are any, as text or JSON.
 pub(crate) fn outcome(
     scenario: &Scenario,
     outcome: &Outcome,
+    stamps: Option<&Computation>,
     json: bool,
     command: &str,
 ) -> io::Result<()> {
     let mut out = crate::output::stdout();
     if json {
-        serde_json::to_writer(&mut out, &outcome.report)?;
+        let report = &outcome.report;
+        match stamps.map(|stamps| clocks::json(stamps, None, None)) {
+            Some(stamps) => serde_json::to_writer(&mut out, &StampedReport { report, stamps })?,
+            None => serde_json::to_writer(&mut out, report)?,
+        }
         return writeln!(out);
     }
     verdict::write(&mut out, scenario, outcome, command)?;
+    if let Some(stamps) = stamps {
+        writeln!(out)?;
+        clocks::print(&mut out, stamps, None, None)?;
+    }
     out.flush()
 }
 

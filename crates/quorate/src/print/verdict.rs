@@ -151,6 +151,9 @@ fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if report.duplicated > 0 {
         line(out, "", format!("delivered twice: {}", report.duplicated))?;
     }
+    if report.changed > 0 {
+        line(out, "", format!("changed on their way: {}", report.changed))?;
+    }
     let load = &report.load;
     line(
         out,

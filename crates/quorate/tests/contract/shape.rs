@@ -132,8 +132,13 @@ fn a_report_is_one_line_that_ends_and_nothing_is_on_stderr() {
 #[test]
 fn messages_by_kind_and_by_process_add_up_to_all_of_them() {
     for command in RUNS {
-        for own in ["include", "exclude"] {
-            let (report, run) = report(here(), &format!("{command} --self-messages {own}"));
+        for flags in [
+            "",
+            "--self-messages exclude",
+            "--count multicast",
+            "--self-messages exclude --count multicast",
+        ] {
+            let (report, run) = report(here(), &format!("{command} {flags}"));
             let below = fields(&report["layers"]).values();
             for messages in below.chain([&report["messages"]]) {
                 let total = number(&messages["total"]);
@@ -159,6 +164,23 @@ fn messages_to_oneself_are_counted_apart_and_left_out_on_request() {
     assert_eq!(numbers(&without["messages"]["by_process"]), [3, 2, 2, 2], "{run}");
     let (nobody, run) = report(here(), "sim ricart-agrawala -n 4 --requesters all");
     assert_eq!(nobody["messages"]["self"], 0, "{run}");
+}
+
+#[test]
+fn a_multicast_counts_as_one_message_on_request() {
+    // A request to three others and three replies; with multicast, four messages instead of six.
+    let (each, run) = report(here(), "sim ricart-agrawala -n 4");
+    assert_eq!(each["messages"]["total"], 6, "{run}");
+    let (once, run) = report(here(), "sim ricart-agrawala -n 4 --count multicast");
+    assert_eq!(once["messages"]["total"], 4, "{run}");
+    assert_eq!(once["messages"]["by_kind"]["REQUEST"], 1, "{run}");
+    assert_eq!(numbers(&once["messages"]["by_process"]), [1, 1, 1, 1], "{run}");
+    // The voter of process 0 is a receiver too, and its copy is part of the multicast.
+    let all = "sim maekawa -n 3 --count multicast";
+    let (with, run) = report(here(), all);
+    let (without, _) = report(here(), &format!("{all} --self-messages exclude"));
+    assert_eq!(with["messages"]["by_kind"]["REQUEST"], 1, "{run}");
+    assert_eq!(without["messages"]["by_kind"]["REQUEST"], 1, "{run}");
 }
 
 #[test]

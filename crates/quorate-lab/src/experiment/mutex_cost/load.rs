@@ -1,6 +1,7 @@
 //! The two loads under which algorithms are compared, and the figures measured under them.
 
 use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::accounting::Counting;
 use quorate_sim::fault::ProcessAt;
 use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::random::{Random, Stream};
@@ -72,7 +73,8 @@ pub(super) fn measure(
         Load::Light => light(series, n, seed),
         Load::Saturated => saturated(series, n, seed),
     };
-    let conditions = Conditions { count_self: false, ..Conditions::default() };
+    let counting = Counting { with_self: false, ..Counting::ALL };
+    let conditions = Conditions { counting, ..Conditions::default() };
     let report = run(&scenario, conditions, None)?.report;
     if let Some(problem) = unfit(&report, load) {
         let algorithm = series.label();

@@ -6,6 +6,7 @@
 mod cancelled;
 mod format;
 mod jsonl;
+mod logical_clocks;
 mod perfetto;
 mod read;
 mod record;
@@ -15,6 +16,8 @@ mod tee;
 
 pub use cancelled::Cancelled;
 pub use format::Format;
+pub use logical_clocks::{LogicalClocks, LogicalTime};
 pub use read::{RECORDS_MOST, ReadError, read};
 pub use record::{Annotation, Record, RecordKind, TraceEnvelope};
 pub use sink::TraceSink;
+pub use tee::Tee;

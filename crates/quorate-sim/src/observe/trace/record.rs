@@ -125,6 +125,16 @@ pub enum RecordKind {
     },
 }
 
+impl RecordKind {
+    /// Whether it is an event of logical time: a message is sent or delivered, or the user and the process communicate.
+    pub const fn is_event(&self) -> bool {
+        matches!(
+            self,
+            Self::Send(_) | Self::Deliver(_) | Self::Command { .. } | Self::Output { .. }
+        )
+    }
+}
+
 /// The observable meaning of a command or an output, independent of the algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {

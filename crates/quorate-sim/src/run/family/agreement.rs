@@ -194,7 +194,7 @@ impl Monitors for AgreementMonitors {
         report.waiting = bound.iter().filter(undecided).map(ProcessId::number).collect();
         let cost = &context.info.cost;
         let comparable = context.undisturbed
-            && context.count_self
+            && context.counts_all
             && context.scenario.faults.traitor.is_empty()
             && report.waiting.is_empty();
         let count = u64::from(report.requests > 0);

@@ -256,7 +256,7 @@ impl Monitors for ClockMonitors {
         report.requests = if rounds > 0 { rounds } else { self.requests };
         // An ASK message that requests a round is not part of the cost of the round.
         let messages = report.messages.total - report.messages.by_kind.of("ASK");
-        let comparable = context.undisturbed && context.count_self && self.failures == 0;
+        let comparable = context.undisturbed && context.counts_all && self.failures == 0;
         report.cost =
             CostReport::new(cost, "synchronisation", messages, report.requests, comparable);
         let unit = context.scenario.delay_unit();

@@ -198,7 +198,7 @@ impl Monitors for ElectionMonitors {
     fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         let cost = &context.info.cost;
         // The promised cost is for an election with a single initiator.
-        let comparable = context.undisturbed && context.count_self && self.begun == 1;
+        let comparable = context.undisturbed && context.counts_all && self.begun == 1;
         report.requests = self.begun;
         report.cost =
             CostReport::new(cost, "election", report.messages.total, self.begun, comparable);

@@ -229,7 +229,7 @@ impl Monitors for MulticastMonitors {
         report.requests = messages;
         let cost = &context.info.cost;
         let honest = context.scenario.faults.traitor.is_empty();
-        let comparable = context.undisturbed && context.count_self && honest;
+        let comparable = context.undisturbed && context.counts_all && honest;
         report.cost =
             CostReport::new(cost, "multicast", report.messages.total, messages, comparable);
         let unit = context.scenario.delay_unit();

@@ -241,7 +241,7 @@ impl Monitors for MutexMonitors {
         report.me3_merges = self.me3.as_ref().map(Me3::merges);
         // A circulating token costs messages whether or not any process wants to enter, so its cost cannot be compared.
         let comparable = context.undisturbed
-            && context.count_self
+            && context.counts_all
             && !context.info.profile.never_quiescent
             && report.waiting.is_empty();
         let cost = &context.info.cost;
