@@ -5,6 +5,7 @@
 
 use quorate_core::Profile;
 use quorate_core::agreement::Agreement;
+use quorate_core::allocation::Allocation;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
@@ -17,6 +18,7 @@ use crate::agreement::{
     SyncConsensus, SyncConsensusShort, ThreePhaseCommit, TwoPhaseCommit,
 };
 use crate::algorithm::{Algorithm, Piggybacking};
+use crate::allocation::{RaymondK, ReadersWriters};
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
@@ -56,6 +58,9 @@ pub trait Visitor {
 
     /// Visits a clock synchronisation algorithm.
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self);
+
+    /// Visits a resource allocation algorithm.
+    fn allocation<A: Algorithm + Allocation + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -127,4 +132,6 @@ catalogue! {
     detector VcubeDiagnosis,
     clock Cristian,
     clock Berkeley,
+    allocation RaymondK,
+    allocation ReadersWriters,
 }
