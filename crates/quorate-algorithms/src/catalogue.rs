@@ -18,7 +18,9 @@ use crate::agreement::{
     SyncConsensus, SyncConsensusShort, ThreePhaseCommit, TwoPhaseCommit,
 };
 use crate::algorithm::{Algorithm, Piggybacking};
-use crate::allocation::{RaymondK, ReadersWriters};
+use crate::allocation::{
+    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, RaymondK, ReadersWriters,
+};
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
@@ -134,4 +136,7 @@ catalogue! {
     clock Berkeley,
     allocation RaymondK,
     allocation ReadersWriters,
+    allocation DiningPhilosophers,
+    allocation DiningNaive,
+    allocation DrinkingPhilosophers,
 }

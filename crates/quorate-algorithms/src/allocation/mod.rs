@@ -1,8 +1,15 @@
 //! Resource allocation: only compatible claims are inside together, by messages alone.
 
+mod dining_naive;
+mod dining_philosophers;
+mod drinking_philosophers;
+mod forks;
 mod raymond_k;
 mod readers_writers;
 mod sessions;
 
+pub use dining_naive::DiningNaive;
+pub use dining_philosophers::DiningPhilosophers;
+pub use drinking_philosophers::DrinkingPhilosophers;
 pub use raymond_k::RaymondK;
 pub use readers_writers::ReadersWriters;
