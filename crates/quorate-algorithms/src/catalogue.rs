@@ -19,7 +19,7 @@ use crate::agreement::{
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::allocation::{
-    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, RaymondK, ReadersWriters,
+    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, GroupMutex, RaymondK, ReadersWriters,
 };
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
@@ -136,6 +136,7 @@ catalogue! {
     clock Berkeley,
     allocation RaymondK,
     allocation ReadersWriters,
+    allocation GroupMutex,
     allocation DiningPhilosophers,
     allocation DiningNaive,
     allocation DrinkingPhilosophers,
