@@ -19,7 +19,8 @@ use crate::agreement::{
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::allocation::{
-    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, GroupMutex, RaymondK, ReadersWriters,
+    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, GroupMutex, QuorumK, RaymondK,
+    ReadersWriters,
 };
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
@@ -135,6 +136,7 @@ catalogue! {
     clock Cristian,
     clock Berkeley,
     allocation RaymondK,
+    allocation QuorumK,
     allocation ReadersWriters,
     allocation GroupMutex,
     allocation DiningPhilosophers,
