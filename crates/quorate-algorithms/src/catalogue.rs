@@ -32,7 +32,7 @@ use crate::multicast::{
     TotalLamport, TotalSequencer, VcubeMulticast,
 };
 use crate::mutex::{
-    AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
+    AgrawalElAbbadi, Bakery, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
     QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
     RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
@@ -96,6 +96,7 @@ catalogue! {
     mutex QuorumPublishedDropping,
     piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,
+    mutex Bakery,
     election AnnounceAll,
     election ChangRoberts,
     election ListRing,
