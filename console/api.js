@@ -87,7 +87,8 @@ let cataloguePromise;
 /**
  * @typedef {{ name: string, family: string, summary: string, specimen: null | { breaks: string, why: string },
  *   assumes: string[], guarantees: string[], cost: string, source: string,
- *   traits: { quorums: string[], tree: boolean, rounds: boolean, servers: boolean, bears: boolean, kinds: string[] } }} Card
+ *   traits: { quorums: string[], tree: boolean, rounds: boolean, servers: boolean, bears: boolean, permits: boolean,
+ *     conflicts: boolean, kinds: string[] } }} Card
  * @typedef {{ algorithms: Card[], quorums: string[], version: string,
  *   assumptions: { id: string, sentence: string }[],
  *   properties: { id: string, family: string | null, sentence: string }[] }} Catalogue

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use quorate_core::agreement::AgreementKind;
+use quorate_core::allocation::ClaimKind;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Process, ProcessId, Profile};
 
@@ -24,6 +25,8 @@ pub enum Shape {
     VCube,
     /// Each process sends to the members of its quorum.
     Quorums,
+    /// Each process sends to its neighbours in the conflict graph.
+    Conflicts,
 }
 
 /// A message that can be serialised for a network. Without the feature `serde`, any type qualifies.
@@ -88,6 +91,9 @@ pub trait Algorithm: Process<Message: Sendable> {
 
     /// The kind of agreement: what is proposed and decided.
     const AGREEMENT_KIND: AgreementKind = AgreementKind::Proposal;
+
+    /// The kind of claims that the algorithm serves, if it allocates resources.
+    const CLAIM_KIND: ClaimKind = ClaimKind::Permit;
 
     /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;

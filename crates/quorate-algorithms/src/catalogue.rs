@@ -5,6 +5,7 @@
 
 use quorate_core::Profile;
 use quorate_core::agreement::Agreement;
+use quorate_core::allocation::Allocation;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
@@ -17,6 +18,10 @@ use crate::agreement::{
     SyncConsensus, SyncConsensusShort, ThreePhaseCommit, TwoPhaseCommit,
 };
 use crate::algorithm::{Algorithm, Piggybacking};
+use crate::allocation::{
+    DiningNaive, DiningPhilosophers, DrinkingPhilosophers, GroupMutex, QuorumK, RaymondK,
+    ReadersWriters,
+};
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
@@ -28,9 +33,10 @@ use crate::multicast::{
     TotalLamport, TotalSequencer, VcubeMulticast,
 };
 use crate::mutex::{
-    AgrawalElAbbadi, Central, CentralElected, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal,
-    Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts,
-    Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
+    AgrawalElAbbadi, Bakery, Central, CentralElected, Lamport, LeasedQuorum, Maekawa,
+    MaekawaOriginal, Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping,
+    QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
+    TokenRing,
 };
 
 /// Receives the type of every algorithm, with one method per family.
@@ -57,6 +63,9 @@ pub trait Visitor {
 
     /// Visits a clock synchronisation algorithm.
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self);
+
+    /// Visits a resource allocation algorithm.
+    fn allocation<A: Algorithm + Allocation + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -90,6 +99,7 @@ catalogue! {
     mutex QuorumPublishedDropping,
     piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,
+    mutex Bakery,
     election AnnounceAll,
     election ChangRoberts,
     election ListRing,
@@ -130,4 +140,11 @@ catalogue! {
     detector VcubeDiagnosis,
     clock Cristian,
     clock Berkeley,
+    allocation RaymondK,
+    allocation QuorumK,
+    allocation ReadersWriters,
+    allocation GroupMutex,
+    allocation DiningPhilosophers,
+    allocation DiningNaive,
+    allocation DrinkingPhilosophers,
 }

@@ -2,7 +2,8 @@
 //!
 //! # Modules
 //!
-//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock`] and [`allocation`]: the algorithms
+//!   by family.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
@@ -21,6 +22,7 @@ extern crate std;
 
 pub mod agreement;
 mod algorithm;
+pub mod allocation;
 pub mod catalogue;
 pub mod clock;
 pub mod detector;

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::allocation::ConflictGraph;
 use quorate_core::clock_sync;
 use quorate_core::detector::DelayBounds;
 use quorate_core::election::{Candidates, Identifier};
@@ -51,6 +52,10 @@ pub struct Setup {
     pub rounds: Option<u32>,
     /// Parameters of clock synchronisation, for algorithms that set clocks.
     pub clock: ClockSetup,
+    /// Number of permits, for algorithms that allocate permits.
+    pub capacity: usize,
+    /// Processes that share resources, for algorithms that allocate resources between neighbours.
+    pub conflicts: ConflictGraph,
 }
 
 /// Parameters of clock synchronisation.
@@ -97,6 +102,8 @@ impl Setup {
                 outlier: Span::from_millis(1_000),
                 limits: clock_sync::Limits { delay_min: Span::ZERO, drift: Drift::default() },
             },
+            capacity: 2,
+            conflicts: ConflictGraph::Ring,
         }
     }
 

@@ -442,6 +442,15 @@ impl<'w> World<'w> {
         }
     }
 
+    /// Whether every process is up, no message is in flight and no notice is pending. Reductions keep every such state: a
+    /// path to it has all deliveries that they explore first.
+    fn is_settled(&self, state: &State) -> bool {
+        state.envelopes().len() == 0
+            && state.down().next().is_none()
+            && state.pending_notices.is_empty()
+            && state.suspected.is_empty()
+    }
+
     /// Lowers all counters of which only differences matter, so that states recur. With timers these counters are times,
     /// which each instant lowers instead.
     fn rebase(&self, state: &mut State) {
@@ -612,7 +621,11 @@ impl Model for World<'_> {
     }
 
     fn broken(&self, state: &State) -> Option<Property> {
-        self.store.broken(state.nodes()).filter(|property| self.is_checked(*property))
+        let broken = self.store.broken(state.nodes());
+        let broken = broken.filter(|property| self.is_checked(*property));
+        let settled =
+            || self.is_settled(state).then(|| self.store.broken_when_settled(state.nodes()));
+        broken.or_else(|| settled().flatten().filter(|property| self.is_checked(*property)))
     }
 
     fn broken_when_quiescent(&self, state: &State) -> Option<Property> {

@@ -4,8 +4,8 @@
 //!
 //! - [`Process`], [`Effects`] and [`Message`]: an algorithm as a state machine. [`Stack`] puts one process above another.
 //! - [`ProcessId`], [`ProcessSet`], [`Time`] and [`Span`]: the vocabulary of inputs and effects.
-//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock_sync`]: the commands and outputs of
-//!   each family of algorithms.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock_sync`] and [`allocation`]: the commands
+//!   and outputs of each family of algorithms.
 //! - [`SortedMap`] and [`SortedSet`]: collections of which states are built.
 //! - [`quorum`], [`VCube`], [`SpanningTree`], [`LamportClock`] and [`VectorClock`]: parts of which algorithms are built.
 //! - [`Profile`], [`Assumption`], [`Property`] and [`Cost`]: what an algorithm declares. [`definition`] defines the
@@ -24,6 +24,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
+pub mod allocation;
 mod below_erased;
 pub mod clock_sync;
 pub mod definition;

@@ -106,6 +106,11 @@ impl Kind {
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
     }
+
+    /// A kind of message of a resource allocation algorithm.
+    pub const fn allocation(name: &'static str) -> Self {
+        Self { layer: Layer::Allocation, name }
+    }
 }
 
 /// The problem that an algorithm solves, and thereby its layer in a stack.
@@ -125,6 +130,8 @@ pub enum Layer {
     Detector,
     /// Synchronisation of physical clocks.
     Clock,
+    /// Exclusion that is more general than a mutex: permits, readers and writers, groups, resources.
+    Allocation,
 }
 
 impl Layer {
@@ -138,6 +145,7 @@ impl Layer {
             Self::Multicast => "multicast",
             Self::Detector => "detector",
             Self::Clock => "clock",
+            Self::Allocation => "allocation",
         }
     }
 
@@ -151,6 +159,7 @@ impl Layer {
             Self::Multicast => "multicast",
             Self::Detector => "detector",
             Self::Clock => "time",
+            Self::Allocation => "resource allocation",
         }
     }
 }

@@ -232,11 +232,17 @@ pub enum Property {
     ClockError,
     /// Deviation between clocks that were synchronised together is within the promised bound.
     ClockPrecision,
+    /// Safety of resource allocation.
+    Exclusion,
+    /// Liveness of resource allocation.
+    NoStarvation,
+    /// Concurrency of resource allocation: compatible claims do not wait for each other.
+    Concurrency,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -256,6 +262,9 @@ impl Property {
         Self::EventualAccuracy,
         Self::ClockError,
         Self::ClockPrecision,
+        Self::Exclusion,
+        Self::NoStarvation,
+        Self::Concurrency,
         Self::ClockCondition,
     ];
 
@@ -280,6 +289,7 @@ impl Property {
             | Self::TotalOrder => Layer::Multicast,
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
+            Self::Exclusion | Self::NoStarvation | Self::Concurrency => Layer::Allocation,
         })
     }
 
@@ -306,6 +316,9 @@ impl Property {
             Self::EventualAccuracy => "eventual-accuracy",
             Self::ClockError => "error-bound",
             Self::ClockPrecision => "precision",
+            Self::Exclusion => "exclusion",
+            Self::NoStarvation => "no-starvation",
+            Self::Concurrency => "concurrency",
         }
     }
 
@@ -345,6 +358,11 @@ impl Property {
             }
             Self::ClockPrecision => {
                 "clocks that were set together differ by at most the promised bound"
+            }
+            Self::Exclusion => "only compatible claims are inside together",
+            Self::NoStarvation => "every live requester enters",
+            Self::Concurrency => {
+                "a claim waits only for claims that exclude it, or while all permits are taken"
             }
         }
     }

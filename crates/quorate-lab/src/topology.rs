@@ -1,6 +1,7 @@
 //! Communication topology of a scenario, for drawing.
 
 use quorate_algorithms::Shape;
+use quorate_core::allocation::ConflictGraph;
 use quorate_core::quorum::{AnyMonotone, AnySystem, VCubeHalves};
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_draw::Phrase;
@@ -46,6 +47,10 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
                 .titled_phrase(Phrase::VCube, parameters)
         }
         Shape::Quorums => Topology::quorum(&setup.quorums, &failed, of),
+        Shape::Conflicts if setup.conflicts == ConflictGraph::Complete => {
+            Topology::complete(n).titled_phrase(Phrase::Complete, parameters)
+        }
+        Shape::Conflicts => Topology::ring(n).titled_phrase(Phrase::Ring, parameters),
     };
     Ok(drawn.with_failed(&failed))
 }

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use quorate_algorithms::catalogue::{Visitor, visit_all};
 use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::Agreement;
+use quorate_core::allocation::Allocation;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
@@ -95,6 +96,16 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::clock::<A>,
             explore: exhaustive::timeless::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of a resource allocation algorithm.
+    pub const fn allocation<A: Algorithm + Allocation + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::allocation::<A>,
+            explore: exhaustive::allocation::<A>,
             round: None,
         }
     }
@@ -219,5 +230,9 @@ impl Visitor for Catalogue {
 
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self) {
         self.entries.push(Entry::clock::<A>());
+    }
+
+    fn allocation<A: Algorithm + Allocation + 'static>(&mut self) {
+        self.entries.push(Entry::allocation::<A>());
     }
 }

@@ -27,6 +27,10 @@ use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
 
+mod allocation;
+
+pub(crate) use allocation::allocation;
+
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
 pub struct CheckConfig {
@@ -579,7 +583,7 @@ fn report(
             (End::Broken(_), _) => {
                 (Status::NotChecked, "the search ended with the first violation".to_owned())
             }
-            (_, Property::ME2 | Property::E2 | Property::Termination) => (
+            (_, Property::ME2 | Property::E2 | Property::Termination | Property::NoStarvation) => (
                 Status::NotChecked,
                 format!("no deadlock to depth {depth}; starvation needs every state"),
             ),

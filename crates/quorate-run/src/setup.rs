@@ -8,14 +8,15 @@ use std::borrow::Cow;
 use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::{ClockSetup, Setup};
 use quorate_core::agreement::AgreementKind;
+use quorate_core::allocation::ClaimKind;
 use quorate_core::clock_sync;
 use quorate_core::election::Candidates;
 use quorate_core::quorum::{
     AnyCoterie, AnyMonotone, AnyPerView, AnySystem, Given, GivenMonotone, GivenPerView,
 };
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
-use quorate_sim::notation::{ProcessSelector, SpanText};
-use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::notation::{ProcessSelector, SetText, SpanText};
+use quorate_sim::scenario::{DetectorChoice, GivenClaim, Requesters};
 use quorate_sim::{Scenario, Timing};
 
 use crate::error::{CannotRun, shortened};
@@ -39,7 +40,7 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
         let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
-    if family != Layer::Mutex && !scenario.section_of.is_empty() {
+    if !matches!(family, Layer::Mutex | Layer::Allocation) && !scenario.section_of.is_empty() {
         return mismatch("section-of", "it has no critical section".to_owned());
     }
     if family != Layer::Election {
@@ -82,6 +83,7 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
     } else if !scenario.values.is_empty() {
         return mismatch("values", "it has no proposals".to_owned());
     }
+    check_claims(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
     if scenario.tolerates.is_some() && (facts.tolerates)(scenario.processes).is_none() {
         return mismatch("bears", "its number of tolerated faults cannot be configured".to_owned());
     }
@@ -103,6 +105,46 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
                 "faults.suspect",
                 "it uses no oracle, which alone can be made to suspect wrongly".to_owned(),
             );
+        }
+    }
+    Ok(())
+}
+
+/// Checks that permits, conflicts and claims are given only to an algorithm that serves them.
+fn check_claims(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
+    let serves = |kind| facts.profile.layer == Layer::Allocation && facts.claim_kind == kind;
+    if scenario.capacity.is_some() && !serves(ClaimKind::Permit) {
+        return Err(("capacity", "it has no permits".to_owned()));
+    }
+    let neighbours = serves(ClaimKind::AllResources) || serves(ClaimKind::SomeResources);
+    if scenario.conflicts.is_some() && !neighbours {
+        return Err(("conflicts", "its processes share no resources with neighbours".to_owned()));
+    }
+    for own in &scenario.claim_of {
+        if !serves(facts.claim_kind) {
+            return Err(("claim-of", "its requests have no claims".to_owned()));
+        }
+        let neighbours = match facts.claim_kind.has_neighbours() {
+            true => scenario.neighbours(own.process),
+            false => ProcessSet::new(),
+        };
+        let admits = |claim: &&GivenClaim| {
+            facts.claim_kind.admits(own.process, &neighbours, &claim.claim(own.process))
+        };
+        if let Some(claim) = own.claims.iter().find(|claim| !admits(claim)) {
+            let expected = match facts.claim_kind {
+                ClaimKind::Permit => "every claim is for one permit; leave it out".to_owned(),
+                ClaimKind::ReadWrite => "expected read or write".to_owned(),
+                ClaimKind::Group => "expected a group such as group:2".to_owned(),
+                ClaimKind::AllResources => {
+                    "every claim is for all shared resources; leave it out".to_owned()
+                }
+                ClaimKind::SomeResources => {
+                    format!("the neighbours of {} are {}", own.process, SetText(neighbours))
+                }
+            };
+            let problem = format!("{} cannot claim `{claim}`: {expected}", own.process);
+            return Err(("claim-of", problem));
         }
     }
     Ok(())
@@ -290,5 +332,7 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         seed: scenario.seed,
         rounds: None,
         clock,
+        capacity: scenario.permits(),
+        conflicts: scenario.conflicts.unwrap_or_default().0,
     })
 }

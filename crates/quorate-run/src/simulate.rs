@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use quorate_algorithms::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::{self, Agreement};
+use quorate_core::allocation::{self, Allocation};
 use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
@@ -16,7 +17,7 @@ use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
-    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    run_agreement, run_allocation, run_clock, run_detector, run_election, run_multicast, run_mutex,
 };
 
 #[cfg(feature = "fast")]
@@ -159,6 +160,22 @@ impl Family for ClockFamily {
     ) -> Result<Outcome, RunError> {
         let roles = if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
         run_clock(run.scenario, &run.info, roles, run.conditions, factory, run.trace)
+    }
+}
+
+struct AllocationFamily;
+
+impl Family for AllocationFamily {
+    type Command = allocation::Command;
+    type Output = allocation::Output;
+    type Misuse = allocation::Misuse;
+
+    fn run<P: Allocation + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let kind = run.facts.claim_kind;
+        run_allocation(run.scenario, &run.info, kind, run.conditions, factory, run.trace)
     }
 }
 
@@ -305,6 +322,13 @@ pub(crate) fn clock<A: Algorithm + ClockSync + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<ClockFamily, A>(simulation)
+}
+
+/// Simulates the allocation of resources to the claims of a scenario.
+pub(crate) fn allocation<A: Algorithm + Allocation + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<AllocationFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

@@ -4,8 +4,8 @@
 //!
 //! - [`Scenario`] describes a run. [`parse`] and [`load()`] read it from a file, with its [`fault::Faults`].
 //! - [`World`] drives any [`quorate_core::Process`], with a [`User`] that gives commands and an [`observer::Observer`].
-//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`] and [`run_clock`] run a
-//!   scenario with the monitors of its family, and return an [`Outcome`] with the [`Report`].
+//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`], [`run_clock`] and
+//!   [`run_allocation`] run a scenario with the monitors of its family, and return an [`Outcome`] with the [`Report`].
 //! - [`monitor`] checks the properties, [`trace`] writes and reads traces.
 //!
 //! The folders of the source build on each other: `scenario/` describes a run, `engine/` is the world that runs, `observe/`
@@ -25,20 +25,21 @@ pub use engine::{
 pub use observe::trace::Cancelled;
 pub use observe::{FaultLog, History, Mark, Overload, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
+pub use run::family::allocation::run_allocation;
 pub use run::family::clock::{ClockRoles, run_clock};
 pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
 pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
 pub use run::family::{
-    AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
-    MutexMonitors,
+    AgreementMonitors, AllocationMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors,
+    MulticastMonitors, MutexMonitors,
 };
 pub use run::report::Report;
 pub use run::{
-    AgreementUsers, AlgorithmInfo, Bytes, ClockUsers, Conditions, DetectorUsers, ElectionUsers,
-    MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError, Watch, family,
-    report,
+    AgreementUsers, AlgorithmInfo, AllocationUsers, Bytes, ClockUsers, Conditions, DetectorUsers,
+    ElectionUsers, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError,
+    Watch, family, report,
 };
 pub use scenario::{
     Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,

@@ -34,6 +34,8 @@ pub enum Stream {
     Worlds = 16,
     /// Choices of an experiment before it creates a scenario.
     Experiment = 7,
+    /// Claims of users in resource allocation.
+    Claims = 24,
 }
 
 impl Random {
@@ -43,6 +45,13 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ((stream as u64) << 56) ^ stream as u64,
         ))
+    }
+
+    /// Creates a stream for one of many uses of the same kind. It does not depend on how many others there are.
+    #[must_use]
+    pub fn fork(mut self, number: u64) -> Self {
+        let own = self.next_u64() ^ number.wrapping_mul(0xd134_2543_de82_ef95);
+        Self(Xoshiro256PlusPlus::seed_from_u64(own))
     }
 
     /// Returns 64 random bits.

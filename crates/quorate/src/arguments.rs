@@ -6,6 +6,7 @@ mod campaign;
 #[cfg(feature = "service")]
 mod certs;
 mod check;
+mod claims;
 mod clocks;
 mod delay_law;
 mod diagram;
@@ -57,6 +58,7 @@ pub(crate) use service::{
 };
 
 use crate::memory::MemorySize;
+use claims::ClaimFlags;
 use delay_law::delay_law;
 
 pub(crate) use experiment::ExperimentFlags;
@@ -324,6 +326,8 @@ struct WorkloadFlags {
     /// Check a property even if the algorithm does not promise it or the system is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
+    #[command(flatten)]
+    claims: ClaimFlags,
 }
 
 /// Delays, clocks and the failure detector.
@@ -604,6 +608,9 @@ impl SimFlags {
             outlier: workload.outlier.map(SpanText),
             values: workload.values,
             tolerates: workload.faults,
+            capacity: workload.claims.capacity,
+            conflicts: workload.claims.conflicts,
+            claim_of: workload.claims.claim_of,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,

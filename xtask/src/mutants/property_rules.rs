@@ -124,4 +124,22 @@ pub(super) const RULES: &[Rule] = &[
         from: "&& reached > position",
         to: "&& reached > position && false",
     },
+    Rule {
+        name: "conflicting-claims",
+        file: "allocation.rs",
+        from: "return Some(Breach::Conflict(place));",
+        to: "break;",
+    },
+    Rule {
+        name: "number-of-permits",
+        file: "allocation.rs",
+        from: "permits > capacity)",
+        to: "permits > capacity + 1)",
+    },
+    Rule {
+        name: "concurrency",
+        file: "allocation.rs",
+        from: "permits >= capacity;",
+        to: "permits + 1 >= capacity;",
+    },
 ];

@@ -1,6 +1,7 @@
 //! Mutual exclusion: at most one process is inside at a time, by messages alone.
 
 mod agrawal_el_abbadi;
+mod bakery;
 mod central;
 mod central_elected;
 mod lamport;
@@ -21,6 +22,7 @@ mod token_ring;
 mod voting;
 
 pub use agrawal_el_abbadi::AgrawalElAbbadi;
+pub use bakery::Bakery;
 pub use central::Central;
 pub use central_elected::CentralElected;
 pub use lamport::Lamport;

@@ -4,6 +4,7 @@
 //! counterexample violates the same property when it is replayed.
 
 mod agreement;
+mod allocation;
 mod election;
 mod multicast;
 mod mutex;
@@ -14,6 +15,7 @@ use std::hash::Hash;
 use quorate_core::{ProcessId, Property};
 
 pub use agreement::{AgreementUserState, AgreementUsers};
+pub use allocation::{AllocationUserState, AllocationUsers};
 pub use election::{ElectionUserState, ElectionUsers};
 pub use multicast::{MulticastUserState, MulticastUsers};
 pub use mutex::{MutexUserState, MutexUsers};
@@ -66,6 +68,19 @@ pub trait Users: Send + Sync {
 
     /// The property that these users violate if no action that must happen is possible.
     fn broken_when_quiescent<'a>(
+        &self,
+        user_states: impl Iterator<Item = &'a Self::UserState> + Clone,
+    ) -> Option<Property>
+    where
+        Self::UserState: 'a,
+    {
+        let _ = user_states;
+        None
+    }
+
+    /// The property that these users violate if no message is in flight, no notice is pending and no process has crashed.
+    /// Users may have further commands.
+    fn broken_when_settled<'a>(
         &self,
         user_states: impl Iterator<Item = &'a Self::UserState> + Clone,
     ) -> Option<Property>

@@ -58,6 +58,9 @@ pub(super) trait NodeStore: Send + Sync {
     /// The property that these nodes violate if no action that must happen is possible, if any.
     fn broken_when_quiescent(&self, nodes: &[u32]) -> Option<Property>;
 
+    /// The property that the users violate if nothing is in flight.
+    fn broken_when_settled(&self, nodes: &[u32]) -> Option<Property>;
+
     /// Whether a change of a user may end a violation that involves several users.
     fn is_visible(&self, before: u32, after: u32) -> bool;
 
@@ -414,6 +417,10 @@ where
 
     fn broken_when_quiescent(&self, nodes: &[u32]) -> Option<Property> {
         self.users.broken_when_quiescent(self.user_states(nodes).iter().copied())
+    }
+
+    fn broken_when_settled(&self, nodes: &[u32]) -> Option<Property> {
+        self.users.broken_when_settled(self.user_states(nodes).iter().copied())
     }
 
     fn is_visible(&self, before: u32, after: u32) -> bool {

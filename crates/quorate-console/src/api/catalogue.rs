@@ -1,8 +1,9 @@
 //! Catalogue of algorithms, for the cards of the page.
 
 use axum::Json;
+use quorate_core::allocation::ClaimKind;
 use quorate_core::quorum::AnySystem;
-use quorate_core::{Assumption, Property};
+use quorate_core::{Assumption, Layer, Property};
 use quorate_run::{Entry, catalogue};
 use serde_json::{Value, json};
 
@@ -22,6 +23,7 @@ pub(super) async fn algorithms() -> Json<Value> {
 fn card(entry: &Entry) -> Value {
     let facts = entry.facts();
     let profile = &facts.profile;
+    let allocates = profile.layer == Layer::Allocation;
     json!({
         "name": profile.name,
         "family": profile.layer.family(),
@@ -40,6 +42,8 @@ fn card(entry: &Entry) -> Value {
             "rounds": facts.in_rounds,
             "servers": facts.asks_servers,
             "bears": (facts.tolerates)(7).is_some(),
+            "permits": allocates && facts.claim_kind == ClaimKind::Permit,
+            "conflicts": allocates && facts.claim_kind.has_neighbours(),
             "kinds": facts.kinds.iter().map(|kind| kind.name).collect::<Vec<_>>(),
         },
     })

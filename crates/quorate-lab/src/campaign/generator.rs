@@ -2,10 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use quorate_core::allocation::{ClaimKind, ConflictGraph};
 use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
+use quorate_run::{Entry, catalogue};
 use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect, Traitor};
 use quorate_sim::notation::{DriftText, Link, ProcessSelector, SetText, SpanText, When, Window};
-use quorate_sim::scenario::Requesters;
+use quorate_sim::scenario::{ConflictsText, Requesters};
 use quorate_sim::{Delay, LinkDelay, Scenario};
 
 use super::agreement::{self, STRATEGIES};
@@ -122,9 +124,23 @@ impl ScenarioGenerator {
                 let end = busy_until(&scenario, Layer::Mutex);
                 add_tolerated_faults(&self.profile, &mut scenario, end, draw);
             }
+            Layer::Allocation => self.draw_claims(&mut scenario, draw),
             _ => {}
         }
         scenario
+    }
+
+    /// Permits, and the processes that share resources. Claims are drawn from the seed of the scenario.
+    fn draw_claims(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        let capacity = draw.between(1, 4) as u32;
+        let conflicts = ConflictsText(match draw.chance(0.7) {
+            true => ConflictGraph::Ring,
+            false => ConflictGraph::Complete,
+        });
+        let facts = catalogue().get(self.profile.name).map(Entry::facts);
+        let kind = facts.map_or(ClaimKind::Permit, |facts| facts.claim_kind);
+        scenario.capacity = (kind == ClaimKind::Permit).then_some(capacity);
+        scenario.conflicts = kind.has_neighbours().then_some(conflicts);
     }
 
     /// If the detector need not be perfect, it often is not: some processes suspect others for a while.

@@ -2,7 +2,7 @@
 
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 use quorate_sim::notation::{Link, ProcessSelector, SetText};
-use quorate_sim::scenario::Requesters;
+use quorate_sim::scenario::{ClaimOf, GivenClaim, Requesters};
 use quorate_sim::{LinkDelay, Scenario};
 
 /// Removes half of the processes, then each one alone, the last first.
@@ -37,6 +37,7 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     }
     smaller.request.retain_mut(|request| renumbering.keep(&mut request.process));
     smaller.section_of.retain_mut(|own| renumbering.keep_process(&mut own.process));
+    smaller.claim_of.retain_mut(|own| renumber_claims(own, &renumbering));
     smaller.link_delay.retain_mut(|own: &mut LinkDelay| renumbering.keep_link(&mut own.link));
     smaller.detection_pair.retain_mut(|own| renumbering.keep_link(&mut own.link));
     smaller.identify.retain_mut(|identify| renumbering.keep(&mut identify.process));
@@ -71,6 +72,20 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     smaller.tolerates = scenario.tolerates.map(|tolerates| tolerates.min(smaller.processes - 1));
     renumber_faults(&mut smaller, &renumbering);
     Some(smaller)
+}
+
+/// Renumbers the claims of a process; false if it is the removed one. A claim for nothing but resources of the
+/// removed process is dropped.
+fn renumber_claims(own: &mut ClaimOf, renumbering: &Renumbering) -> bool {
+    for claim in &mut own.claims {
+        if let GivenClaim::With(others) = claim {
+            *others = renumbering.set(others);
+        }
+    }
+    let names_another =
+        |claim: &GivenClaim| !matches!(claim, GivenClaim::With(others) if others.is_empty());
+    own.claims.retain(names_another);
+    !own.claims.is_empty() && renumbering.keep_process(&mut own.process)
 }
 
 /// Drops the faults of the removed process and renumbers the others.

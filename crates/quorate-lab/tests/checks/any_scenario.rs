@@ -14,7 +14,7 @@ use quorate_sim::notation::{
     DriftText, Factor, Identify, Link, ProcessSelector, Rate, SetText, SpanText, When, Window,
 };
 use quorate_sim::report::Verdict;
-use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::scenario::{ClaimOf, DetectorChoice, GivenClaim, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
 use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Parameter, Scenario, Timing};
 
@@ -75,6 +75,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 outlier: (seed % 5 == 2).then_some(SpanText(Span(seed))),
                 values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
                 tolerates: (seed % 11 < 3).then_some(seed as usize % 2),
+                capacity: (seed % 13 < 3).then_some(1 + seed as u32 % 4),
+                conflicts: (seed % 13 == 3).then(Default::default),
+                claim_of: if seed % 13 == 4 { vec![claim_of(seed)] } else { Vec::new() },
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -83,6 +86,11 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             }
         })
     })
+}
+
+fn claim_of(seed: u64) -> ClaimOf {
+    let claims = vec![GivenClaim::Read, GivenClaim::Group(seed as u32), GivenClaim::Write];
+    ClaimOf { process: ProcessId::new(0), claims }
 }
 
 fn identify(value: u64) -> Identify {

@@ -287,6 +287,7 @@ fn common_report(
         clock: None,
         election: None,
         agreement: None,
+        allocation: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         over: None,

@@ -20,6 +20,7 @@ pub use budget::MemoryFootprint;
 pub use error::{Bytes, RunError};
 pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
-    AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
+    AgreementUsers, AllocationUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers,
+    MutexUsers,
 };
 pub use watch::Watch;

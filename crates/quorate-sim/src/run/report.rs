@@ -66,6 +66,9 @@ pub struct Report {
     /// Proposals and decisions, if the algorithm is an agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
+    /// Use of the resources, if the algorithm is a resource allocation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<AllocationReport>,
     /// Load distribution: messages sent and received by each process, own layer only.
     pub load: LoadReport,
     /// Processes that still wait at the end.
@@ -241,6 +244,13 @@ impl DelayStatistics {
         let [least, most] = self.promised.map(|delays| delays as f64);
         self.kept = self.mean.map(|mean| (least - TOLERANCE..=most + TOLERANCE).contains(&mean));
     }
+}
+
+/// Use of the resources in a resource allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AllocationReport {
+    /// Greatest number of processes that were inside together.
+    pub most_inside: usize,
 }
 
 /// Detection results and cost of a failure detector.

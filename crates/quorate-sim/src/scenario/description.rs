@@ -7,6 +7,7 @@ use quorate_core::multicast::Group;
 use quorate_core::{Assumption, ProcessId, Profile, Property, Span, Time, VCube};
 use serde::{Deserialize, Serialize};
 
+use super::claims::{ClaimOf, ConflictsText};
 use super::delay::{Delay, LinkDelay};
 use super::expect::Expect;
 use super::fault::{Faults, ProcessAt};
@@ -143,6 +144,15 @@ pub struct Scenario {
     /// Number of faults that an agreement is to tolerate; default: that of the algorithm.
     #[serde(rename = "bears", default, skip_serializing_if = "Option::is_none")]
     pub tolerates: Option<usize>,
+    /// Number of permits of a resource allocation; default: 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u32>,
+    /// Processes that share resources: `ring` or `complete`; default: `ring`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflicts: Option<ConflictsText>,
+    /// Claims of single processes, in place of those drawn from the seed: `0=read,write`, `1=group:2`, `2=with:1+3`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claim_of: Vec<ClaimOf>,
     /// Time at which the run stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -313,6 +323,9 @@ impl Scenario {
             outlier: None,
             values: Vec::new(),
             tolerates: None,
+            capacity: None,
+            conflicts: None,
+            claim_of: Vec::new(),
             until: None,
             patience: None,
             watch: Vec::new(),

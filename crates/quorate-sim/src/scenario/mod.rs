@@ -4,6 +4,7 @@
 //! A scenario is read from a file ([`load()`]) or set by flags, and validated. Its faults become a [`plan`] of events at
 //! fixed times. Files here import nothing but each other and [`crate::random`].
 
+mod claims;
 mod clocks;
 mod delay;
 mod description;
@@ -20,6 +21,7 @@ pub mod traitor;
 mod validate;
 mod verdict;
 
+pub use claims::{ClaimOf, ConflictsText, DEFAULT_CAPACITY, GivenClaim};
 pub use clocks::Clocks;
 pub use delay::{DELAY_FILE_BYTES_MOST, Delay, DelaySampler, LinkDelay, Parameter};
 pub use description::{DetectorChoice, Requesters, Scenario};

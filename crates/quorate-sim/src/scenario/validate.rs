@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
+use super::claims::GivenClaim;
 use super::description::{DetectorChoice, Requesters, Scenario};
 use super::notation::{Link, OFFSET_MOST, PROCESSES_MOST, ProcessSelector};
 use super::timing::Timing;
@@ -148,6 +149,7 @@ impl Scenario {
         }
         let own = self.section_of.iter().map(|own| ProcessSelector::Process(own.process));
         self.check_distinct("section-of", own.map(|selector| (selector, selector)))?;
+        self.validate_claims()?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }
@@ -160,6 +162,25 @@ impl Scenario {
                 .map_err(|problem| Invalid::at("request", index, problem))?;
         }
         Ok(())
+    }
+
+    fn validate_claims(&self) -> Result<(), Invalid> {
+        if self.capacity == Some(0) {
+            return Err(Invalid::new("capacity", "there must be at least 1 permit"));
+        }
+        for (index, own) in self.claim_of.iter().enumerate() {
+            let others = own.claims.iter().filter_map(|claim| match claim {
+                GivenClaim::With(others) => Some(others),
+                _ => None,
+            });
+            let named = others.flat_map(|others| others.iter()).chain([own.process]);
+            for process in named {
+                self.exists(ProcessSelector::Process(process))
+                    .map_err(|problem| Invalid::at("claim-of", index, problem))?;
+            }
+        }
+        let own = self.claim_of.iter().map(|own| ProcessSelector::Process(own.process));
+        self.check_distinct("claim-of", own.map(|selector| (selector, selector)))
     }
 
     fn validate_timing(&self) -> Result<(), Invalid> {

@@ -8,6 +8,7 @@ use quorate_sim::fault::Traitor;
 use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
 
+use super::claims::ClaimFlags;
 use super::{DiagramFlags, YesNo};
 use crate::memory::MemorySize;
 
@@ -25,6 +26,8 @@ Examples:
   quorate check causal -n 3 --requesters 2 --watch total-order
   quorate check bracha -n 4 --requesters 1 --traitor 0:equivocator
   quorate check quorum-published -n 3 --crashes 2 --only ME1
+  quorate check raymond-k -n 3 --capacity 2 --requests 2
+  quorate check readers-writers -n 3 --claim-of 0=write --claim-of 1=read --claim-of 2=read
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
 
@@ -100,6 +103,8 @@ pub(crate) struct CheckFlags {
     /// Number of faults that an agreement must tolerate [default: depends on the algorithm]
     #[arg(long, value_name = "F")]
     pub(crate) faults: Option<usize>,
+    #[command(flatten)]
+    pub(crate) claims: ClaimFlags,
     /// Check a property of a multicast even if the algorithm does not promise it (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) watch: Vec<String>,

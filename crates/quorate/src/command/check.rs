@@ -87,6 +87,9 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         ids: flags.ids.clone(),
         values: flags.values.clone(),
         tolerates: flags.faults,
+        capacity: flags.claims.capacity,
+        conflicts: flags.claims.conflicts,
+        claim_of: flags.claims.claim_of.clone(),
         watch: flags.watch.clone(),
         faults: Faults { traitor: flags.traitor.clone(), ..Faults::default() },
         ..Scenario::new(&flags.algorithm, flags.processes)

@@ -47,6 +47,7 @@ pub(crate) fn write(
     let mut used = match outcome.report.family {
         family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
+        family if family == Layer::Allocation.family() => vec![WAITING, INSIDE],
         _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;

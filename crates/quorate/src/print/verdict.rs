@@ -103,6 +103,10 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let order =
         if order.is_empty() { String::new() } else { format!(": {}{more}", order.join(" ")) };
     line(out, "entries", format!("{} of {} requests{order}", report.entries, report.requests))?;
+    if let Some(allocation) = &report.allocation {
+        let most = allocation.most_inside;
+        line(out, "", format!("at most {most} inside at the same time"))?;
+    }
     match report.no_quorum.as_slice() {
         [] => Ok(()),
         processes => {

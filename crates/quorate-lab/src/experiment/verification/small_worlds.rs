@@ -232,6 +232,7 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         Layer::Multicast => {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
+        Layer::Allocation => vec![small(3), small(3).crashing(tolerates(1))],
         _ => Vec::new(),
     }
 }

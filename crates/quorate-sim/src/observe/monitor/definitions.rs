@@ -2,11 +2,15 @@
 //! that breaks it. The explorer's users have the same tests, so that a definition that is broken is noticed by both.
 
 use quorate_core::agreement::{AgreementKind, Decision, Value};
+use quorate_core::allocation::Claim;
 use quorate_core::election::{Candidates, Output};
 use quorate_core::multicast::{Content, Group};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
-use super::{CausalOrder, Decisions, Deliveries, E1, E2, FifoOrder, Me1, MutexEvent, TotalOrder};
+use super::{
+    CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder, Me1, MutexEvent,
+    TotalOrder,
+};
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
 use crate::observe::followers::Followers;
@@ -24,6 +28,40 @@ fn me1_two_processes_inside() {
     assert_eq!(me1.violation(), None);
     me1.observe(at(4, 0), MutexEvent::Entered);
     assert!(me1.violation().is_some());
+}
+
+#[test]
+fn exclusion_incompatible_claims_inside() {
+    let mut readers = Exclusion::new(1);
+    readers.entered(at(1, 0), Claim::Read);
+    readers.entered(at(2, 1), Claim::Read);
+    assert_eq!(readers.violation(), None);
+    readers.entered(at(3, 2), Claim::Write);
+    assert!(readers.violation().is_some());
+    let mut permits = Exclusion::new(2);
+    permits.entered(at(1, 0), Claim::Permit);
+    permits.entered(at(2, 1), Claim::Permit);
+    permits.left(at(3, 0));
+    permits.entered(at(4, 2), Claim::Permit);
+    assert_eq!(permits.violation(), None);
+    permits.entered(at(5, 0), Claim::Permit);
+    assert!(permits.violation().is_some());
+}
+
+#[test]
+fn concurrency_a_claim_that_waits_for_no_other() {
+    let mut permits = Concurrency::new(2);
+    permits.on_event(at(1, 0), &[]);
+    permits.requested(at(1, 0), Claim::Permit);
+    permits.sent();
+    permits.on_event(at(2, 1), &[]);
+    assert_eq!(permits.violation(), None, "a message is in flight");
+    permits.arrived();
+    let full = [(at(0, 2), Claim::Permit), (at(0, 3), Claim::Permit)];
+    permits.on_event(at(3, 1), &full);
+    assert_eq!(permits.violation(), None, "all permits are taken");
+    permits.on_event(at(4, 1), &full[..1]);
+    assert!(permits.violation().is_some());
 }
 
 /// Properties that a run of three processes breaks. Values are proposals and decisions in the order of processes.

@@ -19,13 +19,22 @@ pub struct Me2 {
     waiting: Vec<Option<Moment>>,
     down: ProcessSet,
     patience: Option<Span>,
+    /// The property that a violation breaks.
+    property: Property,
     violation: Option<Violation>,
 }
 
 impl Me2 {
     /// Creates a monitor for n processes. None of them may wait longer than `patience`.
     pub fn new(n: usize, patience: Option<Span>) -> Self {
-        Self { waiting: vec![None; n], down: ProcessSet::new(), patience, violation: None }
+        let (waiting, down) = (vec![None; n], ProcessSet::new());
+        Self { waiting, down, patience, property: Property::ME2, violation: None }
+    }
+
+    /// Reports violations as violations of another property with the same meaning.
+    #[must_use]
+    pub fn reporting(self, property: Property) -> Self {
+        Self { property, ..self }
     }
 
     /// Processes an event of a process.
@@ -73,7 +82,7 @@ impl Me2 {
                 self.judge(*since, now, "still waits");
             }
         } else if self.violation.is_none() && !waiting.is_empty() {
-            self.violation = Some(hang(&waiting, now, waits_for, down_since));
+            self.violation = Some(hang(self.property, &waiting, now, waits_for, down_since));
         }
         match (&self.violation, waiting.is_empty()) {
             (Some(_), _) => Status::Violated,
@@ -90,8 +99,9 @@ impl Me2 {
     fn judge(&mut self, since: Moment, now: Time, phrase: &str) {
         let waited = now - since.time;
         let Some(patience) = self.patience.filter(|patience| waited > *patience) else { return };
+        let property = self.property;
         self.violation.get_or_insert_with(|| Violation {
-            property: Property::ME2,
+            property,
             time: now,
             detail: format!("{} {phrase} after {waited}, the bound is {patience}", since.process),
             events: vec![Evidence::new(since, "asked to enter")],
@@ -100,6 +110,7 @@ impl Me2 {
 }
 
 fn hang(
+    property: Property,
     waiting: &[Moment],
     now: Time,
     waits_for: impl Fn(ProcessId) -> ProcessSet,
@@ -135,7 +146,7 @@ fn hang(
         _ => why,
     };
     Violation {
-        property: Property::ME2,
+        property,
         time: now,
         detail: format!("{names} {verb} for ever{why}; nothing is left to happen after {now}"),
         events,

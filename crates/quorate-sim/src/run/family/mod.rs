@@ -5,6 +5,7 @@
 //! no other family imports.
 
 pub(crate) mod agreement;
+pub(crate) mod allocation;
 pub(crate) mod clock;
 pub(crate) mod detector;
 pub(crate) mod election;
@@ -12,6 +13,7 @@ pub(crate) mod multicast;
 pub(crate) mod mutex;
 
 pub use agreement::AgreementMonitors;
+pub use allocation::AllocationMonitors;
 pub use clock::ClockMonitors;
 pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;

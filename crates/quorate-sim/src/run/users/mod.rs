@@ -4,6 +4,7 @@
 //! scenario, the engine and what is observed.
 
 mod agreement;
+mod allocation;
 mod clock;
 mod detector;
 mod election;
@@ -11,6 +12,7 @@ mod multicast;
 mod mutex;
 
 pub use agreement::AgreementUsers;
+pub use allocation::AllocationUsers;
 pub use clock::ClockUsers;
 pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
