@@ -7,6 +7,7 @@ const BY_FAMILY = {
   agreement: { processes: 4 },
   multicast: { processes: 4, requesters: "2", repeat: 2 },
   detector: { processes: 5, faults: { crash: ["3@5ms"] } },
+  snapshots: { processes: 3, spread: "2ms" },
   time: { processes: 4, requesters: "all", "clock-offset": "250ms" },
 };
 

@@ -19,6 +19,7 @@ const LISTS = new Set([
   "local-clock",
   "values",
   "watch",
+  "script",
   "faults.crash",
   "faults.crash-mid",
   "faults.recover",

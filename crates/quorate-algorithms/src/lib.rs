@@ -3,6 +3,7 @@
 //! # Modules
 //!
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`snapshot`]: algorithms that record a global state.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
@@ -31,6 +32,7 @@ pub mod multicast;
 pub mod mutex;
 mod parallel;
 mod setup;
+pub mod snapshot;
 
 pub use algorithm::{Algorithm, Piggybacking, Sendable, Shape, Sound};
 pub use instances::{Instances, Numbered};

@@ -51,6 +51,8 @@ pub struct Setup {
     pub rounds: Option<u32>,
     /// Parameters of clock synchronisation, for algorithms that set clocks.
     pub clock: ClockSetup,
+    /// Initial balances of the accounts, indexed by process, for snapshots. Default: 100.
+    pub balances: Vec<u64>,
 }
 
 /// Parameters of clock synchronisation.
@@ -97,6 +99,7 @@ impl Setup {
                 outlier: Span::from_millis(1_000),
                 limits: clock_sync::Limits { delay_min: Span::ZERO, drift: Drift::default() },
             },
+            balances: Vec::new(),
         }
     }
 

@@ -28,6 +28,6 @@ pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
 pub use model::{FairnessClass, Model, Successor};
 pub use users::{
     AgreementUserState, AgreementUsers, ElectionUserState, ElectionUsers, MulticastUserState,
-    MulticastUsers, MutexUserState, MutexUsers, Users,
+    MulticastUsers, MutexUserState, MutexUsers, SnapshotUserState, SnapshotUsers, Users,
 };
 pub use world::{Action, ActionKind, Budget, State, World};

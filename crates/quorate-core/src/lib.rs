@@ -6,6 +6,7 @@
 //! - [`ProcessId`], [`ProcessSet`], [`Time`] and [`Span`]: the vocabulary of inputs and effects.
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock_sync`]: the commands and outputs of
 //!   each family of algorithms.
+//! - [`snapshot`]: the same for algorithms that record a global state.
 //! - [`SortedMap`] and [`SortedSet`]: collections of which states are built.
 //! - [`quorum`], [`VCube`], [`SpanningTree`], [`LamportClock`] and [`VectorClock`]: parts of which algorithms are built.
 //! - [`Profile`], [`Assumption`], [`Property`] and [`Cost`]: what an algorithm declares. [`definition`] defines the
@@ -41,6 +42,7 @@ mod process_id;
 mod process_set;
 mod profile;
 pub mod quorum;
+pub mod snapshot;
 pub mod sorted;
 mod spanning_tree;
 mod stack;

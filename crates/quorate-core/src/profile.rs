@@ -227,11 +227,17 @@ pub enum Property {
     ClockError,
     /// Deviation between clocks that were synchronised together is within the promised bound.
     ClockPrecision,
+    /// Safety of a snapshot: the recorded states form a consistent cut.
+    ConsistentCut,
+    /// Safety of a snapshot: the recorded channels have what was in flight.
+    ChannelState,
+    /// Liveness of a snapshot: it is completed everywhere.
+    SnapshotTermination,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -252,6 +258,9 @@ impl Property {
         Self::ClockError,
         Self::ClockPrecision,
         Self::ClockCondition,
+        Self::ConsistentCut,
+        Self::ChannelState,
+        Self::SnapshotTermination,
     ];
 
     /// The properties of one family, and the properties of no particular family.
@@ -275,6 +284,7 @@ impl Property {
             | Self::TotalOrder => Layer::Multicast,
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
+            Self::ConsistentCut | Self::ChannelState | Self::SnapshotTermination => Layer::Snapshot,
         })
     }
 
@@ -301,6 +311,9 @@ impl Property {
             Self::EventualAccuracy => "eventual-accuracy",
             Self::ClockError => "error-bound",
             Self::ClockPrecision => "precision",
+            Self::ConsistentCut => "consistent-cut",
+            Self::ChannelState => "channel-state",
+            Self::SnapshotTermination => "completion",
         }
     }
 
@@ -340,6 +353,15 @@ impl Property {
             }
             Self::ClockPrecision => {
                 "clocks that were set together differ by at most the promised bound"
+            }
+            Self::ConsistentCut => {
+                "no recorded state has received a message whose sending is not recorded"
+            }
+            Self::ChannelState => {
+                "the recorded channels have exactly the messages sent before and received after the cut"
+            }
+            Self::SnapshotTermination => {
+                "every live process completes every snapshot that was begun"
             }
         }
     }

@@ -301,6 +301,28 @@ fn sound_multicasts_hold_in_every_state() {
     ]));
 }
 
+#[test]
+fn sound_snapshots_hold_in_every_state() {
+    insta::assert_snapshot!(sound([
+        ("chandy-lamport of two, twice", twice(config("chandy-lamport", 2))),
+        ("chandy-lamport", some("chandy-lamport", 3, 1)),
+        ("lai-yang of two", config("lai-yang", 2)),
+        ("lai-yang of two without order", without_order(some("lai-yang", 2, 1))),
+        ("lai-yang without order", without_order(some("lai-yang", 3, 1))),
+    ]));
+}
+
+#[test]
+fn markers_need_ordered_links() {
+    let unordered = || without_order(some("chandy-lamport-unordered", 2, 1));
+    let only = |property| CheckConfig { only: Some(property), ..unordered() };
+    insta::assert_snapshot!(broken([
+        ("chandy-lamport-unordered, its cut", only(Property::ConsistentCut), "consistent-cut"),
+        ("chandy-lamport-unordered, its channels", only(Property::ChannelState), "channel-state"),
+        ("chandy-lamport with a loss", losing(some("chandy-lamport", 2, 1)), "channel-state"),
+    ]));
+}
+
 /// The same world, in which a process lies.
 fn lying(mut config: CheckConfig, traitor: &str) -> CheckConfig {
     config.scenario.faults.traitor.push(traitor.parse().expect("a process and a strategy"));

@@ -14,6 +14,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::snapshot::Snapshot;
 use quorate_core::{ProcessId, Profile, Span};
 use quorate_sim::Outcome;
 
@@ -95,6 +96,16 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::clock::<A>,
             explore: exhaustive::timeless::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of a snapshot algorithm.
+    pub const fn snapshot<A: Algorithm + Snapshot + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::snapshot::<A>,
+            explore: exhaustive::snapshot::<A>,
             round: None,
         }
     }
@@ -219,5 +230,9 @@ impl Visitor for Catalogue {
 
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self) {
         self.entries.push(Entry::clock::<A>());
+    }
+
+    fn snapshot<A: Algorithm + Snapshot + 'static>(&mut self) {
+        self.entries.push(Entry::snapshot::<A>());
     }
 }

@@ -16,6 +16,7 @@ use quorate_core::quorum::{
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::script::Step;
 use quorate_sim::{Scenario, Timing};
 
 use crate::error::{CannotRun, shortened};
@@ -79,8 +80,16 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
     }
     if family == Layer::Agreement {
         check_agreement(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
-    } else if !scenario.values.is_empty() {
+    } else if !scenario.values.is_empty() && family != Layer::Snapshot {
         return mismatch("values", "it has no proposals".to_owned());
+    }
+    if let Some(odd) =
+        scenario.script.iter().flat_map(|own| &own.steps).find(|step| !fits(step, facts))
+    {
+        return mismatch("script", format!("its users do not `{odd}`"));
+    }
+    if family == Layer::Snapshot && scenario.detector_never_quiescent() {
+        return mismatch("detector", "it tolerates no crashes, so it needs no detector".to_owned());
     }
     if scenario.tolerates.is_some() && (facts.tolerates)(scenario.processes).is_none() {
         return mismatch("bears", "its number of tolerated faults cannot be configured".to_owned());
@@ -106,6 +115,13 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
         }
     }
     Ok(())
+}
+
+/// Whether users of this algorithm can make this step.
+fn fits(step: &Step, facts: &Facts) -> bool {
+    match step {
+        Step::Transfer { .. } | Step::Record => facts.profile.layer == Layer::Snapshot,
+    }
 }
 
 /// Checks that every process takes part in an agreement, once.
@@ -290,5 +306,6 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         seed: scenario.seed,
         rounds: None,
         clock,
+        balances: scenario.values.clone(),
     })
 }

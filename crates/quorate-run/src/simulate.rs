@@ -11,12 +11,13 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
+use quorate_core::snapshot::{self, Snapshot};
 use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
-    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex, run_snapshot,
 };
 
 #[cfg(feature = "fast")]
@@ -159,6 +160,21 @@ impl Family for ClockFamily {
     ) -> Result<Outcome, RunError> {
         let roles = if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
         run_clock(run.scenario, &run.info, roles, run.conditions, factory, run.trace)
+    }
+}
+
+struct SnapshotFamily;
+
+impl Family for SnapshotFamily {
+    type Command = snapshot::Command;
+    type Output = snapshot::Output;
+    type Misuse = snapshot::Misuse;
+
+    fn run<P: Snapshot + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_snapshot(run.scenario, &run.info, run.conditions, factory, run.trace)
     }
 }
 
@@ -305,6 +321,13 @@ pub(crate) fn clock<A: Algorithm + ClockSync + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<ClockFamily, A>(simulation)
+}
+
+/// Simulates snapshots of a computation.
+pub(crate) fn snapshot<A: Algorithm + Snapshot + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<SnapshotFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

@@ -30,6 +30,7 @@ pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
 pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
+pub use run::family::snapshot::{SnapshotMonitors, run_snapshot};
 pub use run::family::{
     AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
     MutexMonitors,
@@ -40,8 +41,9 @@ pub use run::{
     MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError, Watch, family,
     report,
 };
+pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{
     Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,
     LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load, notation,
-    parse, plan, traitor,
+    parse, plan, script, traitor,
 };

@@ -34,6 +34,10 @@ pub enum Stream {
     Worlds = 16,
     /// Choices of an experiment before it creates a scenario.
     Experiment = 7,
+    /// Steps of users that follow no script of the scenario.
+    Scripts = 21,
+    /// Pauses between the steps of users.
+    Pauses = 22,
 }
 
 impl Random {

@@ -106,6 +106,8 @@ impl ScenarioGenerator {
         let election = self.profile.layer == Layer::Election;
         if election {
             draw_election(&self.profile, &mut scenario, draw);
+        } else if self.profile.layer == Layer::Snapshot {
+            draw_snapshots(&mut scenario, draw);
         } else {
             self.draw_requests(&mut scenario, draw);
         }
@@ -249,6 +251,23 @@ impl ScenarioGenerator {
         if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
             scenario.detection = Some(Delay::Constant(Span(1)));
         }
+    }
+}
+
+/// A few snapshots, at random times or by the first processes. All processes transfer money meanwhile.
+fn draw_snapshots(scenario: &mut Scenario, draw: &mut Dice) {
+    let n = scenario.processes as u64;
+    let count = draw.between(1, 4);
+    if draw.chance(0.5) {
+        scenario.requesters = Requesters::First(count.min(n) as usize);
+        scenario.repeat = draw.between(1, 3) as u32;
+        scenario.spread = SpanText(Span(draw.between(0, 8 * UNIT)));
+        return;
+    }
+    for _ in 0..count {
+        let process = ProcessId::new(draw.between(0, n - 1) as u32);
+        let at = When::At(Time(draw.between(0, 8 * UNIT)));
+        scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });
     }
 }
 

@@ -22,4 +22,5 @@ pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
     AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
 };
+pub use users::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use watch::Watch;

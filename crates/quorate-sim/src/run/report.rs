@@ -63,6 +63,9 @@ pub struct Report {
     /// Proposals and decisions, if the algorithm is an agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
+    /// Transfers and recorded states, if the algorithm records snapshots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotReport>,
     /// Load distribution: messages sent and received by each process, own layer only.
     pub load: LoadReport,
     /// Processes that still wait at the end.
@@ -293,6 +296,21 @@ pub struct MulticastReport {
     pub deliveries: u64,
     /// Number of messages that every member has delivered, except members that crashed and traitors.
     pub everywhere: u64,
+}
+
+/// Results of snapshots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SnapshotReport {
+    /// Number of snapshots that were begun.
+    pub snapshots: u64,
+    /// Processes that began a snapshot.
+    pub initiators: Vec<u32>,
+    /// Number of snapshots that every live process has completed.
+    pub completed: u64,
+    /// Number of transfers that the computation sent.
+    pub transfers: u64,
+    /// Number of transfers in the recorded states of all channels.
+    pub in_flight: u64,
 }
 
 /// Results of clock synchronisation. Times and offsets are in

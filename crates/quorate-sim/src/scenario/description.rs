@@ -15,6 +15,7 @@ use super::notation::{
     DriftText, Identify, NotationError, ProcessSelector, QuorumOf, SectionOf, SetText, SpanText,
     TreeText, When, serde_as_text,
 };
+use super::script::Script;
 use super::timing::Timing;
 use crate::random::{Random, Stream};
 
@@ -137,12 +138,16 @@ pub struct Scenario {
     /// Maximum distance of clocks that are averaged, if the algorithm averages; default: one second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlier: Option<SpanText>,
-    /// Proposed values of an agreement, starting with process 0; default: n down to 1, or attack, or commit.
+    /// Proposed values of an agreement, starting with process 0; default: n down to 1, or attack, or commit. For snapshots, the
+    /// initial balances; default: 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<u64>,
     /// Number of faults that an agreement is to tolerate; default: that of the algorithm.
     #[serde(rename = "bears", default, skip_serializing_if = "Option::is_none")]
     pub tolerates: Option<usize>,
+    /// Steps of users, in algorithms that observe a computation: `0: send 1 20; record`. `request` has the times of the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<Script>,
     /// Time at which the run stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -313,6 +318,7 @@ impl Scenario {
             outlier: None,
             values: Vec::new(),
             tolerates: None,
+            script: Vec::new(),
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -430,6 +436,26 @@ impl Scenario {
             (process, after)
         };
         self.request.iter().map(request).collect()
+    }
+
+    /// Times of the first steps of each process. Steps that have no time follow after the last time that is given.
+    pub fn step_times(&self) -> Vec<Vec<Span>> {
+        let mut times = vec![Vec::new(); self.processes];
+        let mut last = None;
+        for (process, time) in self.first_requests() {
+            times[process.index()].push(time);
+            last = last.max(Some(time));
+        }
+        let Some(last) = last.filter(|_| !self.request.is_empty()) else {
+            let mut random = Random::new(self.seed, Stream::Users);
+            let mut first = || Span(random.between(0, self.spread.0.0));
+            return times.iter().map(|_| vec![first()]).collect();
+        };
+        for own in &mut times {
+            own.sort_unstable();
+            own.push(last + self.delay_unit());
+        }
+        times
     }
 
     /// The changes of identifiers: process, time and new identifier.

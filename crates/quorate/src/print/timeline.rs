@@ -27,10 +27,14 @@ const FAILS: char = '∅';
 const PROPOSES: char = '△';
 const DECIDES: char = '◆';
 const BLOCKED: char = '?';
+const RECORDS: char = '■';
+const ANNOUNCES: char = '◇';
 
 /// Instantaneous marks. They are drawn after the states, which would cover them.
-const POINTS: [char; 11] =
-    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS];
+const POINTS: [char; 13] = [
+    CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS,
+    RECORDS, ANNOUNCES,
+];
 
 /// Draws the run if it is small enough. Returns whether it did.
 pub(crate) fn write(
@@ -68,6 +72,8 @@ pub(crate) fn write(
         (PROPOSES, "proposes"),
         (DECIDES, "decides"),
         (BLOCKED, "is blocked"),
+        (RECORDS, "records its state"),
+        (ANNOUNCES, "announces"),
         (SUSPECTS, "suspects a process"),
         (TRUSTS, "trusts a process again"),
     ];
@@ -100,6 +106,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(Memory::Lost) => IDLE,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
             Mark::Proposed | Mark::Decided | Mark::Blocked => state,
+            Mark::Works => INSIDE,
+            Mark::Rests => IDLE,
+            Mark::Recorded | Mark::Completed | Mark::Announced => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -122,9 +131,12 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Set => SETS,
             Mark::Failed => FAILS,
             Mark::Follows => DELIVERS,
+            Mark::Recorded => RECORDS,
+            Mark::Announced => ANNOUNCES,
             Mark::Requested | Mark::Entered | Mark::Left | Mark::TakesPart | Mark::Leads => {
                 continue;
             }
+            Mark::Works | Mark::Rests | Mark::Completed => continue,
         };
         // A delivery is the least important of several marks in one column.
         let here = &mut lane[column(*time)];

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{
-    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, Verdict,
+    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, SnapshotReport, Verdict,
 };
 use quorate_sim::{Outcome, Scenario};
 
@@ -48,6 +48,8 @@ pub(crate) fn write(
         election::write(out, report, election)?;
     } else if let Some(agreed) = &report.agreement {
         agreement::write(out, report, agreed)?;
+    } else if let Some(snapshot) = &report.snapshot {
+        write_snapshots(out, snapshot)?;
     } else {
         write_entries(out, report)?;
     }
@@ -136,6 +138,15 @@ fn write_multicasts(
     line(out, "sent", text)
 }
 
+fn write_snapshots(out: &mut impl Write, snapshot: &SnapshotReport) -> io::Result<()> {
+    let initiators = name_all(snapshot.initiators.iter().map(|process| ProcessId::new(*process)));
+    let SnapshotReport { snapshots, completed, transfers, in_flight, .. } = snapshot;
+    let text = format!(
+        "{snapshots} begun by {initiators}, {completed} complete; transfers sent: {transfers}, in recorded channels: {in_flight}"
+    );
+    line(out, "snapshots", text)
+}
+
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     // The promise of a detector is per round and is printed there.
     let promise = if report.detection.is_some() { String::new() } else { formula(report) };
@@ -194,6 +205,7 @@ fn formula(report: &Report) -> String {
                 "entry" => (report.entries, "entries"),
                 "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
+                "snapshot" => (report.requests, "snapshots"),
                 // There is only one agreement, so there is nothing to multiply.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
@@ -235,6 +247,7 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         (_, Some(_), _) => "from the start of an election to its outcome",
         (.., Some(_)) => "to decision",
         (None, None, None) if report.clock.is_some() => "to set a clock",
+        (None, None, None) if report.snapshot.is_some() => "to complete a snapshot",
         (None, None, None) => "to enter the free section",
     };
     let parts: Vec<String> =

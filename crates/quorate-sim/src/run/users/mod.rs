@@ -9,6 +9,8 @@ mod detector;
 mod election;
 mod multicast;
 mod mutex;
+mod scripted;
+mod snapshot;
 
 pub use agreement::AgreementUsers;
 pub use clock::ClockUsers;
@@ -16,3 +18,6 @@ pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
+pub use scripted::{ScriptedUser, ScriptedUsers};
+pub(crate) use snapshot::planned_commands;
+pub use snapshot::{SnapshotUser, scripted_commands};
