@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use quorate_core::agreement::AgreementKind;
+use quorate_core::detection::StableProperty;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Process, ProcessId, Profile};
 
@@ -88,6 +89,9 @@ pub trait Algorithm: Process<Message: Sendable> {
 
     /// The kind of agreement: what is proposed and decided.
     const AGREEMENT_KIND: AgreementKind = AgreementKind::Proposal;
+
+    /// The stable property that the algorithm detects, if it detects one.
+    const STABLE_PROPERTY: StableProperty = StableProperty::Termination;
 
     /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;

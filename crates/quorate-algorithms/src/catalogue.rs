@@ -6,6 +6,7 @@
 use quorate_core::Profile;
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
+use quorate_core::detection::Detection;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
@@ -19,6 +20,9 @@ use crate::agreement::{
 };
 use crate::algorithm::{Algorithm, Piggybacking};
 use crate::clock::{Berkeley, Cristian};
+use crate::detection::{
+    ChandyMisraHaasAnd, ChandyMisraHaasOr, DijkstraScholten, Safra, SafraUncoloured,
+};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
@@ -61,6 +65,9 @@ pub trait Visitor {
 
     /// Visits a snapshot algorithm.
     fn snapshot<A: Algorithm + Snapshot + 'static>(&mut self);
+
+    /// Visits an algorithm that detects a stable property.
+    fn detection<A: Algorithm + Detection + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -135,4 +142,9 @@ catalogue! {
     snapshot ChandyLamport,
     snapshot ChandyLamportUnordered,
     snapshot LaiYang,
+    detection DijkstraScholten,
+    detection Safra,
+    detection SafraUncoloured,
+    detection ChandyMisraHaasAnd,
+    detection ChandyMisraHaasOr,
 }

@@ -3,7 +3,7 @@
 //! # Modules
 //!
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
-//! - [`snapshot`]: algorithms that record a global state.
+//! - [`snapshot`] and [`detection`]: algorithms that record a global state or detect stable properties.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
@@ -24,6 +24,7 @@ pub mod agreement;
 mod algorithm;
 pub mod catalogue;
 pub mod clock;
+pub mod detection;
 pub mod detector;
 pub mod election;
 mod instances;

@@ -111,6 +111,11 @@ impl Kind {
     pub const fn snapshot(name: &'static str) -> Self {
         Self { layer: Layer::Snapshot, name }
     }
+
+    /// A kind of message of an algorithm that detects a stable property, or of the computation that it observes.
+    pub const fn detection(name: &'static str) -> Self {
+        Self { layer: Layer::Detection, name }
+    }
 }
 
 /// The problem that an algorithm solves, and thereby its layer in a stack.
@@ -132,6 +137,8 @@ pub enum Layer {
     Clock,
     /// Recording of the global state of a computation.
     Snapshot,
+    /// Detection of stable properties of a computation.
+    Detection,
 }
 
 impl Layer {
@@ -146,6 +153,7 @@ impl Layer {
             Self::Detector => "detector",
             Self::Clock => "clock",
             Self::Snapshot => "snapshot",
+            Self::Detection => "detection",
         }
     }
 
@@ -160,6 +168,7 @@ impl Layer {
             Self::Detector => "detector",
             Self::Clock => "time",
             Self::Snapshot => "snapshots",
+            Self::Detection => "stable properties",
         }
     }
 }

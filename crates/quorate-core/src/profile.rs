@@ -233,11 +233,15 @@ pub enum Property {
     ChannelState,
     /// Liveness of a snapshot: it is completed everywhere.
     SnapshotTermination,
+    /// Safety of a detection: what is announced is true.
+    NoFalseDetection,
+    /// Liveness of a detection: what is true is announced.
+    EventualDetection,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -261,6 +265,8 @@ impl Property {
         Self::ConsistentCut,
         Self::ChannelState,
         Self::SnapshotTermination,
+        Self::NoFalseDetection,
+        Self::EventualDetection,
     ];
 
     /// The properties of one family, and the properties of no particular family.
@@ -285,6 +291,7 @@ impl Property {
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
             Self::ConsistentCut | Self::ChannelState | Self::SnapshotTermination => Layer::Snapshot,
+            Self::NoFalseDetection | Self::EventualDetection => Layer::Detection,
         })
     }
 
@@ -314,6 +321,8 @@ impl Property {
             Self::ConsistentCut => "consistent-cut",
             Self::ChannelState => "channel-state",
             Self::SnapshotTermination => "completion",
+            Self::NoFalseDetection => "no-false-detection",
+            Self::EventualDetection => "eventual-detection",
         }
     }
 
@@ -363,6 +372,8 @@ impl Property {
             Self::SnapshotTermination => {
                 "every live process completes every snapshot that was begun"
             }
+            Self::NoFalseDetection => "a termination or a deadlock that is announced has happened",
+            Self::EventualDetection => "every termination or deadlock is eventually announced",
         }
     }
 }

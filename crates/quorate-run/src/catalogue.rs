@@ -10,6 +10,7 @@ use quorate_algorithms::catalogue::{Visitor, visit_all};
 use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
+use quorate_core::detection::Detection;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
@@ -106,6 +107,16 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::snapshot::<A>,
             explore: exhaustive::snapshot::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of an algorithm that detects a stable property.
+    pub const fn detection<A: Algorithm + Detection + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::detection::<A>,
+            explore: exhaustive::detection::<A>,
             round: None,
         }
     }
@@ -234,5 +245,9 @@ impl Visitor for Catalogue {
 
     fn snapshot<A: Algorithm + Snapshot + 'static>(&mut self) {
         self.entries.push(Entry::snapshot::<A>());
+    }
+
+    fn detection<A: Algorithm + Detection + 'static>(&mut self) {
+        self.entries.push(Entry::detection::<A>());
     }
 }

@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
-    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
-    Exploration, Model, MulticastUsers, MutexUsers, Progress, SnapshotUsers, State, Users, World,
+    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, DetectionUsers,
+    ElectionUsers, End, Exploration, Model, MulticastUsers, MutexUsers, Progress, SnapshotUsers,
+    State, Users, World,
 };
 use quorate_core::agreement::{self, Agreement};
+use quorate_core::detection::{self, Detection, StableProperty};
 use quorate_core::election::{self, Candidates, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
@@ -20,7 +22,7 @@ use quorate_sim::monitor::Status;
 use quorate_sim::notation::ProcessSelector;
 use quorate_sim::script::{Script, Step};
 use quorate_sim::traitor::Strategy;
-use quorate_sim::{Conditions, Expect, Scenario, proposals, scripted_commands};
+use quorate_sim::{Conditions, Expect, Scenario, detection_commands, proposals, scripted_commands};
 use serde::Serialize;
 
 use crate::by_name::{entry, run};
@@ -275,6 +277,56 @@ fn small_script(records: Vec<u8>) -> Vec<Script> {
         Script { process, steps: [transfers, snapshots, after].concat() }
     };
     ProcessId::all(n).zip(records).map(script).filter(|own| !own.steps.is_empty()).collect()
+}
+
+/// Explores a computation whose end or deadlock is detected.
+pub(crate) fn detection<A: Algorithm + Detection + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    explore_detection(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_detection(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<detection::Command, detection::Output, detection::Misuse>,
+) -> Explored {
+    let property = algorithm.facts.stable_property;
+    let mut config = config.clone();
+    if config.scenario.script.is_empty() {
+        config.scenario.script = small_computation(&config, property);
+    }
+    let commands = detection_commands(&config.scenario.script, config.scenario.processes);
+    let promised = config.judged(&algorithm.facts.profile);
+    let users = DetectionUsers { property, commands, promised };
+    explore_algorithm(&config, on_progress, algorithm, users, "nothing is ever announced")
+}
+
+/// A computation in which each process sends to the next one or waits for it.
+fn small_computation(config: &CheckConfig, property: StableProperty) -> Vec<Script> {
+    let n = config.scenario.processes;
+    let requests = match property {
+        StableProperty::Termination => vec![config.requests; n],
+        StableProperty::AndDeadlock | StableProperty::OrDeadlock => config.requests(),
+    };
+    let script = |(process, requests): (ProcessId, u8)| {
+        let next = ProcessId::from_index((process.index() + 1) % n);
+        let round = match property {
+            StableProperty::Termination => vec![Step::Send(next), Step::Rest],
+            StableProperty::AndDeadlock => vec![Step::Wait([next].into_iter().collect())],
+            StableProperty::OrDeadlock => {
+                vec![Step::Send(next), Step::Wait(ProcessSet::others(n, process))]
+            }
+        };
+        let rounds = if n > 1 { requests.into() } else { 0 };
+        let rounds = std::iter::repeat_n(round, rounds).flatten();
+        let begins =
+            property == StableProperty::Termination && process.number() == config.scenario.server;
+        let start = begins.then_some(Step::Start).into_iter();
+        Script { process, steps: start.chain(rounds).collect() }
+    };
+    ProcessId::all(n).zip(requests).map(script).filter(|own| !own.steps.is_empty()).collect()
 }
 
 /// Refuses an algorithm about which a world without time tells nothing.
@@ -629,7 +681,8 @@ fn report(
                 Property::ME2
                 | Property::E2
                 | Property::Termination
-                | Property::SnapshotTermination,
+                | Property::SnapshotTermination
+                | Property::EventualDetection,
             ) => (
                 Status::NotChecked,
                 format!("no deadlock to depth {depth}; starvation needs every state"),

@@ -3,6 +3,7 @@
 use quorate_algorithms::literature::{ElectionCosts, MutexFigure, Prediction};
 use quorate_algorithms::{Algorithm, Setup, Shape};
 use quorate_core::agreement::AgreementKind;
+use quorate_core::detection::StableProperty;
 use quorate_core::{Cost, Kind, Message, ProcessId, Profile};
 
 /// Declarations of an algorithm about itself. Each field is the item of [`Algorithm`] with the same name.
@@ -27,6 +28,8 @@ pub struct Facts {
     pub in_rounds: bool,
     pub signs: bool,
     pub agreement_kind: AgreementKind,
+    /// The stable property that is detected, by algorithms that detect one.
+    pub stable_property: StableProperty,
     pub states_rarely_recur: bool,
     pub counter_window: Option<fn(usize) -> u64>,
     pub election_costs: &'static [ElectionCosts],
@@ -55,6 +58,7 @@ impl Facts {
             in_rounds: A::IN_ROUNDS,
             signs: A::SIGNS,
             agreement_kind: A::AGREEMENT_KIND,
+            stable_property: A::STABLE_PROPERTY,
             states_rarely_recur: A::STATES_RARELY_RECUR,
             counter_window: A::COUNTER_WINDOW,
             election_costs: A::ELECTION_COSTS,

@@ -9,6 +9,7 @@ use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::{ClockSetup, Setup};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::clock_sync;
+use quorate_core::detection::StableProperty;
 use quorate_core::election::Candidates;
 use quorate_core::quorum::{
     AnyCoterie, AnyMonotone, AnyPerView, AnySystem, Given, GivenMonotone, GivenPerView,
@@ -16,7 +17,7 @@ use quorate_core::quorum::{
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
-use quorate_sim::script::Step;
+use quorate_sim::script::{Script, Step};
 use quorate_sim::{Scenario, Timing};
 
 use crate::error::{CannotRun, shortened};
@@ -88,7 +89,7 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
     {
         return mismatch("script", format!("its users do not `{odd}`"));
     }
-    if family == Layer::Snapshot && scenario.detector_never_quiescent() {
+    if matches!(family, Layer::Snapshot | Layer::Detection) && scenario.detector_never_quiescent() {
         return mismatch("detector", "it tolerates no crashes, so it needs no detector".to_owned());
     }
     if scenario.tolerates.is_some() && (facts.tolerates)(scenario.processes).is_none() {
@@ -96,6 +97,9 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
     }
     if facts.in_rounds {
         check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    }
+    if family == Layer::Detection {
+        check_detection(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
     }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
@@ -121,7 +125,31 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
 fn fits(step: &Step, facts: &Facts) -> bool {
     match step {
         Step::Transfer { .. } | Step::Record => facts.profile.layer == Layer::Snapshot,
+        _ if facts.profile.layer != Layer::Detection => false,
+        Step::Start | Step::Rest => facts.stable_property == StableProperty::Termination,
+        Step::Send(_) => facts.stable_property != StableProperty::AndDeadlock,
+        Step::Wait(_) => facts.stable_property != StableProperty::Termination,
+        Step::Grant => facts.stable_property == StableProperty::AndDeadlock,
     }
+}
+
+/// Checks that a computation is begun by the process that detects its end.
+fn check_detection(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
+    if facts.stable_property != StableProperty::Termination {
+        return Ok(());
+    }
+    let root = ProcessId::new(scenario.server);
+    let starts = |own: &&Script| own.process != root && own.steps.contains(&Step::Start);
+    if let Some(odd) = scenario.script.iter().find(starts) {
+        let problem = format!("process {root} begins the computation, not {}", odd.process);
+        return Err(("script", problem));
+    }
+    if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
+        let problem =
+            format!("process {root} begins the computation, and all take part; leave it out");
+        return Err(("requesters", problem));
+    }
+    Ok(())
 }
 
 /// Checks that every process takes part in an agreement, once.

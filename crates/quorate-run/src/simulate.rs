@@ -7,6 +7,7 @@ use quorate_algorithms::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, 
 use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::clock_sync::{self, ClockSync};
+use quorate_core::detection::{self, Detection};
 use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
 use quorate_core::multicast::{self, Multicast};
@@ -17,7 +18,8 @@ use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
-    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex, run_snapshot,
+    run_agreement, run_clock, run_detection, run_detector, run_election, run_multicast, run_mutex,
+    run_snapshot,
 };
 
 #[cfg(feature = "fast")]
@@ -178,6 +180,22 @@ impl Family for SnapshotFamily {
     }
 }
 
+struct DetectionFamily;
+
+impl Family for DetectionFamily {
+    type Command = detection::Command;
+    type Output = detection::Output;
+    type Misuse = detection::Misuse;
+
+    fn run<P: Detection + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let property = run.facts.stable_property;
+        run_detection(run.scenario, &run.info, property, run.conditions, factory, run.trace)
+    }
+}
+
 /// Failure detectors. Their commands and errors are for layers above them.
 struct DetectorFamily<C, E>(PhantomData<(C, E)>);
 
@@ -328,6 +346,13 @@ pub(crate) fn snapshot<A: Algorithm + Snapshot + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<SnapshotFamily, A>(simulation)
+}
+
+/// Simulates the detection of a stable property.
+pub(crate) fn detection<A: Algorithm + Detection + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<DetectionFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

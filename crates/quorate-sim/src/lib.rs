@@ -26,6 +26,7 @@ pub use observe::trace::Cancelled;
 pub use observe::{FaultLog, History, Mark, Overload, accounting, entry_delays, monitor, trace};
 pub use run::family::agreement::{proposals, run_agreement};
 pub use run::family::clock::{ClockRoles, run_clock};
+pub use run::family::detection::{DetectionMonitors, run_detection};
 pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
@@ -41,6 +42,7 @@ pub use run::{
     MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError, Watch, family,
     report,
 };
+pub use run::{DetectionUser, detection_commands};
 pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{
     Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,

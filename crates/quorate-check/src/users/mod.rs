@@ -4,6 +4,7 @@
 //! counterexample violates the same property when it is replayed.
 
 mod agreement;
+mod detection;
 mod election;
 mod multicast;
 mod mutex;
@@ -15,6 +16,7 @@ use std::hash::Hash;
 use quorate_core::{ProcessId, Property};
 
 pub use agreement::{AgreementUserState, AgreementUsers};
+pub use detection::DetectionUsers;
 pub use election::{ElectionUserState, ElectionUsers};
 pub use multicast::{MulticastUserState, MulticastUsers};
 pub use mutex::{MutexUserState, MutexUsers};

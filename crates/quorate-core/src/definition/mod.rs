@@ -8,6 +8,7 @@
 //! ME2, ME3, the properties of failure detectors and those of clocks are judged by one driver only and are defined there.
 
 pub mod agreement;
+pub mod detection;
 pub mod election;
 pub mod multicast;
 pub mod mutex;

@@ -106,6 +106,8 @@ impl ScenarioGenerator {
         let election = self.profile.layer == Layer::Election;
         if election {
             draw_election(&self.profile, &mut scenario, draw);
+        } else if self.profile.layer == Layer::Detection {
+            draw_computation(&mut scenario, draw);
         } else if self.profile.layer == Layer::Snapshot {
             draw_snapshots(&mut scenario, draw);
         } else {
@@ -250,6 +252,19 @@ impl ScenarioGenerator {
         // The crash notice overtakes messages that the crashed process had sent.
         if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
             scenario.detection = Some(Delay::Constant(Span(1)));
+        }
+    }
+}
+
+/// All processes take part in the computation, some of them later than others.
+fn draw_computation(scenario: &mut Scenario, draw: &mut Dice) {
+    scenario.requesters = Requesters::All;
+    scenario.repeat = draw.between(1, 4) as u32;
+    scenario.spread = SpanText(Span(draw.between(0, 8 * UNIT)));
+    if draw.chance(0.3) {
+        for process in ProcessId::all(scenario.processes) {
+            let at = When::At(Time(draw.between(0, 4 * UNIT)));
+            scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });
         }
     }
 }

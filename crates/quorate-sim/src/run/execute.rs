@@ -287,6 +287,7 @@ fn common_report(
         election: None,
         agreement: None,
         snapshot: None,
+        stable_property: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         over: None,

@@ -22,5 +22,6 @@ pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
     AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
 };
+pub use users::{DetectionUser, detection_commands};
 pub use users::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use watch::Watch;

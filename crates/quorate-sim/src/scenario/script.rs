@@ -28,14 +28,25 @@ pub enum Step {
     },
     /// Begins a snapshot.
     Record,
+    /// Begins a computation that may terminate.
+    Start,
+    /// Sends a message to another process.
+    Send(ProcessId),
+    /// Becomes passive.
+    Rest,
+    /// Waits for other processes.
+    Wait(ProcessSet),
+    /// Grants what another process waits for.
+    Grant,
 }
 
 impl Step {
     /// The other processes that the step names.
     pub fn others(&self) -> ProcessSet {
         match self {
-            Self::Transfer { to, .. } => [*to].into_iter().collect(),
-            Self::Record => ProcessSet::new(),
+            Self::Transfer { to, .. } | Self::Send(to) => [*to].into_iter().collect(),
+            Self::Wait(on) => on.clone(),
+            Self::Record | Self::Start | Self::Rest | Self::Grant => ProcessSet::new(),
         }
     }
 
@@ -43,7 +54,12 @@ impl Step {
     pub fn renamed(&self, name: impl Fn(ProcessId) -> Option<ProcessId>) -> Option<Self> {
         Some(match self {
             Self::Transfer { to, amount } => Self::Transfer { to: name(*to)?, amount: *amount },
-            Self::Record => Self::Record,
+            Self::Send(to) => Self::Send(name(*to)?),
+            Self::Wait(on) => {
+                let others: Option<ProcessSet> = on.iter().map(name).collect();
+                Self::Wait(others?)
+            }
+            Self::Record | Self::Start | Self::Rest | Self::Grant => self.clone(),
         })
     }
 }
@@ -51,7 +67,10 @@ impl Step {
 impl FromStr for Step {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
-        let error = || NotationError::new("a step such as `send 1 20` or `record`", text);
+        let error = || {
+            let expected = "a step: send P AMOUNT, record, start, send P, rest, wait P,P or grant";
+            NotationError::new(expected, text)
+        };
         let process = |text: &str| -> Result<ProcessId, NotationError> {
             let SetText(set) = text.parse()?;
             match (set.first(), set.len()) {
@@ -66,6 +85,11 @@ impl FromStr for Step {
                 Ok(Self::Transfer { to: process(to)?, amount: amount.into() })
             }
             ["record"] => Ok(Self::Record),
+            ["start"] => Ok(Self::Start),
+            ["send", to] => Ok(Self::Send(process(to)?)),
+            ["rest"] => Ok(Self::Rest),
+            ["wait", on] => Ok(Self::Wait(on.parse::<SetText>()?.0)),
+            ["grant"] => Ok(Self::Grant),
             _ => Err(error()),
         }
     }
@@ -76,6 +100,11 @@ impl fmt::Display for Step {
         match self {
             Self::Transfer { to, amount } => write!(f, "send {} {amount}", to.number()),
             Self::Record => f.write_str("record"),
+            Self::Start => f.write_str("start"),
+            Self::Send(to) => write!(f, "send {}", to.number()),
+            Self::Rest => f.write_str("rest"),
+            Self::Wait(on) => write!(f, "wait {}", SetText(on.clone())),
+            Self::Grant => f.write_str("grant"),
         }
     }
 }
@@ -110,8 +139,12 @@ mod tests {
 
     #[test]
     fn scripts_are_read_and_written() {
-        let script: Script = "1:  send 0 20;record".parse().unwrap();
-        assert_eq!(script.to_string(), "1: send 0 20; record");
+        let script: Script =
+            "1:  send 0 20;record; start;send 2;rest; wait 0,2;grant".parse().unwrap();
+        assert_eq!(
+            script.to_string(),
+            "1: send 0 20; record; start; send 2; rest; wait 0,2; grant"
+        );
         let again: Script = script.to_string().parse().unwrap();
         assert_eq!(again, script);
         for bad in

@@ -48,9 +48,11 @@ pub(crate) fn write(
         return Ok(false);
     }
     let election = outcome.report.election.is_some();
+    let detection = outcome.report.stable_property.is_some();
     let mut used = match outcome.report.family {
         family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
+        _ if detection => marks.iter().filter_map(|(.., mark)| lasting(*mark)).collect(),
         _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
@@ -61,7 +63,16 @@ pub(crate) fn write(
     }
     let legend = [
         (WAITING, if election { "takes part" } else { "waiting" }),
-        (INSIDE, if election { "leads" } else { "inside" }),
+        (
+            INSIDE,
+            if election {
+                "leads"
+            } else if detection {
+                "active"
+            } else {
+                "inside"
+            },
+        ),
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "recovery"),
@@ -84,6 +95,15 @@ pub(crate) fn write(
         .collect();
     writeln!(out, "  {:<4} {}", "", shown.join("   "))?;
     Ok(true)
+}
+
+/// The lasting state that a mark of a computation begins.
+fn lasting(mark: Mark) -> Option<char> {
+    match mark {
+        Mark::Works => Some(INSIDE),
+        Mark::Requested => Some(WAITING),
+        _ => None,
+    }
 }
 
 fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char> {

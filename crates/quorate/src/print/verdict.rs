@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{
-    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, SnapshotReport, Verdict,
+    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, SnapshotReport,
+    StablePropertyReport, Verdict,
 };
 use quorate_sim::{Outcome, Scenario};
 
@@ -50,6 +51,8 @@ pub(crate) fn write(
         agreement::write(out, report, agreed)?;
     } else if let Some(snapshot) = &report.snapshot {
         write_snapshots(out, snapshot)?;
+    } else if let Some(detected) = &report.stable_property {
+        write_announcements(out, detected)?;
     } else {
         write_entries(out, report)?;
     }
@@ -147,6 +150,26 @@ fn write_snapshots(out: &mut impl Write, snapshot: &SnapshotReport) -> io::Resul
     line(out, "snapshots", text)
 }
 
+fn write_announcements(out: &mut impl Write, detected: &StablePropertyReport) -> io::Result<()> {
+    let property = match detected.property {
+        "termination" => "the end",
+        _ => "a deadlock",
+    };
+    let by = match detected.announced.as_slice() {
+        [] => format!("{property} was not announced"),
+        all => {
+            let names = name_all(all.iter().map(|process| ProcessId::new(*process)));
+            format!("{property} was announced by {names}")
+        }
+    };
+    let waits = match detected.waits {
+        0 => String::new(),
+        waits => format!(", {waits} waits"),
+    };
+    let messages = detected.computation_messages;
+    line(out, "detected", format!("{by}; messages of the computation: {messages}{waits}"))
+}
+
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     // The promise of a detector is per round and is printed there.
     let promise = if report.detection.is_some() { String::new() } else { formula(report) };
@@ -206,6 +229,8 @@ fn formula(report: &Report) -> String {
                 "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
                 "snapshot" => (report.requests, "snapshots"),
+                "work" => (report.requests, "messages of the computation"),
+                "wait" => (report.requests, "waits"),
                 // There is only one agreement, so there is nothing to multiply.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),

@@ -248,6 +248,9 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
             .into_iter()
             .map(|world| world.unordered(profile))
             .collect(),
+        // On unordered links a token may overtake a message again and again, which a search takes for starvation.
+        Layer::Detection if profile.assumes.contains(&Assumption::Fifo) => vec![small(3)],
+        Layer::Detection => vec![small(3), small(3).twice(), small(4)],
         _ => Vec::new(),
     }
 }
@@ -318,6 +321,7 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
         "bracha-echo-only" => {
             vec![small(4).asking(1).lying(Strategy::Equivocator).only(breaks)]
         }
+        "safra-uncoloured" => vec![small(2).only(breaks), small(3).only(breaks)],
         "chandy-lamport-unordered" => vec![small(2).unordered(profile).only(breaks)],
         _ if profile.layer == Layer::Agreement => {
             vec![small(3).tolerating(1), small(4).tolerating(2)]

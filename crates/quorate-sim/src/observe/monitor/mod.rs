@@ -4,6 +4,7 @@
 //! engine's moments and endings, and the states that `observe/` keeps: beliefs, followers, mutex events.
 
 mod accuracy;
+mod announcements;
 mod backlog;
 mod causal_order;
 mod clock_condition;
@@ -26,6 +27,7 @@ mod total_order;
 mod violation;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use announcements::Announcements;
 pub(crate) use causal_order::CausalOrder;
 pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use clock_error::{ClockError, Setting};

@@ -6,6 +6,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod clock;
+pub(crate) mod detection;
 pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
@@ -14,6 +15,7 @@ pub(crate) mod snapshot;
 
 pub use agreement::AgreementMonitors;
 pub use clock::ClockMonitors;
+pub use detection::DetectionMonitors;
 pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod clock;
+mod detection;
 mod detector;
 mod election;
 mod multicast;
@@ -14,6 +15,8 @@ mod snapshot;
 
 pub use agreement::AgreementUsers;
 pub use clock::ClockUsers;
+pub(crate) use detection::planned_scripts;
+pub use detection::{DetectionUser, detection_commands};
 pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;

@@ -84,9 +84,11 @@ pub(crate) fn planned_commands(scenario: &Scenario) -> Vec<(Vec<Command>, Vec<Sp
 pub fn scripted_commands(script: &[Script], n: usize) -> Vec<Vec<Command>> {
     let mut commands = vec![Vec::new(); n];
     for own in script {
-        commands[own.process.index()].extend(own.steps.iter().map(|step| match *step {
-            Step::Transfer { to, amount } => Command::Transfer { to, amount },
-            Step::Record => Command::Record,
+        commands[own.process.index()].extend(own.steps.iter().filter_map(|step| match *step {
+            Step::Transfer { to, amount } => Some(Command::Transfer { to, amount }),
+            Step::Record => Some(Command::Record),
+            // A scenario with other steps is refused.
+            _ => None,
         }));
     }
     commands
