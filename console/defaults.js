@@ -7,6 +7,8 @@ const BY_FAMILY = {
   agreement: { processes: 4 },
   multicast: { processes: 4, requesters: "2", repeat: 2 },
   detector: { processes: 5, faults: { crash: ["3@5ms"] } },
+  snapshots: { processes: 3, spread: "2ms" },
+  "stable properties": { processes: 4, repeat: 2 },
   time: { processes: 4, requesters: "all", "clock-offset": "250ms" },
   "resource allocation": { processes: 5, requesters: "all" },
 };

@@ -20,6 +20,7 @@ const LISTS = new Set([
   "values",
   "watch",
   "claim-of",
+  "script",
   "faults.crash",
   "faults.crash-mid",
   "faults.recover",

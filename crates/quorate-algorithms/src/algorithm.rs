@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use quorate_core::agreement::AgreementKind;
 use quorate_core::allocation::ClaimKind;
+use quorate_core::detection::StableProperty;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Process, ProcessId, Profile};
 
@@ -94,6 +95,8 @@ pub trait Algorithm: Process<Message: Sendable> {
 
     /// The kind of claims that the algorithm serves, if it allocates resources.
     const CLAIM_KIND: ClaimKind = ClaimKind::Permit;
+    /// The stable property that the algorithm detects, if it detects one.
+    const STABLE_PROPERTY: StableProperty = StableProperty::Termination;
 
     /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;

@@ -7,10 +7,12 @@ use quorate_core::Profile;
 use quorate_core::agreement::Agreement;
 use quorate_core::allocation::Allocation;
 use quorate_core::clock_sync::ClockSync;
+use quorate_core::detection::Detection;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::snapshot::Snapshot;
 
 use crate::agreement::{
     BenOr, ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
@@ -23,6 +25,9 @@ use crate::allocation::{
     ReadersWriters,
 };
 use crate::clock::{Berkeley, Cristian};
+use crate::detection::{
+    ChandyMisraHaasAnd, ChandyMisraHaasOr, DijkstraScholten, Safra, SafraUncoloured,
+};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, Swim, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
@@ -38,6 +43,7 @@ use crate::mutex::{
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
     TokenRing,
 };
+use crate::snapshot::{ChandyLamport, ChandyLamportUnordered, LaiYang};
 
 /// Receives the type of every algorithm, with one method per family.
 pub trait Visitor {
@@ -66,6 +72,11 @@ pub trait Visitor {
 
     /// Visits a resource allocation algorithm.
     fn allocation<A: Algorithm + Allocation + 'static>(&mut self);
+    /// Visits a snapshot algorithm.
+    fn snapshot<A: Algorithm + Snapshot + 'static>(&mut self);
+
+    /// Visits an algorithm that detects a stable property.
+    fn detection<A: Algorithm + Detection + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -147,4 +158,12 @@ catalogue! {
     allocation DiningPhilosophers,
     allocation DiningNaive,
     allocation DrinkingPhilosophers,
+    snapshot ChandyLamport,
+    snapshot ChandyLamportUnordered,
+    snapshot LaiYang,
+    detection DijkstraScholten,
+    detection Safra,
+    detection SafraUncoloured,
+    detection ChandyMisraHaasAnd,
+    detection ChandyMisraHaasOr,
 }

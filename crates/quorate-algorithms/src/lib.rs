@@ -4,6 +4,8 @@
 //!
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock`] and [`allocation`]: the algorithms
 //!   by family.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`snapshot`] and [`detection`]: algorithms that record a global state or detect stable properties.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
@@ -25,6 +27,7 @@ mod algorithm;
 pub mod allocation;
 pub mod catalogue;
 pub mod clock;
+pub mod detection;
 pub mod detector;
 pub mod election;
 mod instances;
@@ -33,6 +36,7 @@ pub mod multicast;
 pub mod mutex;
 mod parallel;
 mod setup;
+pub mod snapshot;
 
 pub use algorithm::{Algorithm, Piggybacking, Sendable, Shape, Sound};
 pub use instances::{Instances, Numbered};

@@ -56,6 +56,8 @@ pub struct Setup {
     pub capacity: usize,
     /// Processes that share resources, for algorithms that allocate resources between neighbours.
     pub conflicts: ConflictGraph,
+    /// Initial balances of the accounts, indexed by process, for snapshots. Default: 100.
+    pub balances: Vec<u64>,
 }
 
 /// Parameters of clock synchronisation.
@@ -104,6 +106,7 @@ impl Setup {
             },
             capacity: 2,
             conflicts: ConflictGraph::Ring,
+            balances: Vec::new(),
         }
     }
 

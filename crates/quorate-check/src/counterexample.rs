@@ -176,10 +176,14 @@ impl ScenarioBuilder {
     }
 
     /// Lets each process that had to issue a request and did not do so issue it late. A scenario without requests would
-    /// start with one by default, so then process 0 issues one late.
+    /// start with one by default, so then process 0 issues one late. Steps of a script that are left come late too.
     fn late_requests(&self, world: &World<'_>, end: u64, scenario: &mut Scenario) {
         let at = When::At(Time(end * MILLISECOND));
         for process in 0..world.n as u8 {
+            if !scenario.script.is_empty() {
+                scenario.request.push(ProcessAt { process: process_selector(process), at });
+                continue;
+            }
             let bound = world.must_request(process);
             if bound
                 && !scenario

@@ -28,7 +28,8 @@ pub use explore::{Bounds, Counterexample, End, Exploration, Progress, explore};
 pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
 pub use model::{FairnessClass, Model, Successor};
 pub use users::{
-    AgreementUserState, AgreementUsers, AllocationUserState, AllocationUsers, ElectionUserState,
-    ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState, MutexUsers, Users,
+    AgreementUserState, AgreementUsers, AllocationUserState, AllocationUsers, DetectionUsers,
+    ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,
+    MutexUsers, SnapshotUserState, SnapshotUsers, Users,
 };
 pub use world::{Action, ActionKind, Budget, State, World};

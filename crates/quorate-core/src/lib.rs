@@ -6,6 +6,9 @@
 //! - [`ProcessId`], [`ProcessSet`], [`Time`] and [`Span`]: the vocabulary of inputs and effects.
 //! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock_sync`] and [`allocation`]: the commands
 //!   and outputs of each family of algorithms.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock_sync`]: the commands and outputs of
+//!   each family of algorithms.
+//! - [`snapshot`] and [`detection`]: the same for algorithms that record a global state or detect stable properties.
 //! - [`SortedMap`] and [`SortedSet`]: collections of which states are built.
 //! - [`quorum`], [`VCube`], [`SpanningTree`], [`LamportClock`] and [`VectorClock`]: parts of which algorithms are built.
 //! - [`Profile`], [`Assumption`], [`Property`] and [`Cost`]: what an algorithm declares. [`definition`] defines the
@@ -28,6 +31,7 @@ pub mod allocation;
 mod below_erased;
 pub mod clock_sync;
 pub mod definition;
+pub mod detection;
 pub mod detector;
 mod effects;
 mod either;
@@ -42,6 +46,7 @@ mod process_id;
 mod process_set;
 mod profile;
 pub mod quorum;
+pub mod snapshot;
 pub mod sorted;
 mod spanning_tree;
 mod stack;

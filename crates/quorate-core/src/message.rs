@@ -111,6 +111,16 @@ impl Kind {
     pub const fn allocation(name: &'static str) -> Self {
         Self { layer: Layer::Allocation, name }
     }
+
+    /// A kind of message of a snapshot algorithm, or of the computation whose state it records.
+    pub const fn snapshot(name: &'static str) -> Self {
+        Self { layer: Layer::Snapshot, name }
+    }
+
+    /// A kind of message of an algorithm that detects a stable property, or of the computation that it observes.
+    pub const fn detection(name: &'static str) -> Self {
+        Self { layer: Layer::Detection, name }
+    }
 }
 
 /// The problem that an algorithm solves, and thereby its layer in a stack.
@@ -132,6 +142,10 @@ pub enum Layer {
     Clock,
     /// Exclusion that is more general than a mutex: permits, readers and writers, groups, resources.
     Allocation,
+    /// Recording of the global state of a computation.
+    Snapshot,
+    /// Detection of stable properties of a computation.
+    Detection,
 }
 
 impl Layer {
@@ -146,6 +160,8 @@ impl Layer {
             Self::Detector => "detector",
             Self::Clock => "clock",
             Self::Allocation => "allocation",
+            Self::Snapshot => "snapshot",
+            Self::Detection => "detection",
         }
     }
 
@@ -160,6 +176,8 @@ impl Layer {
             Self::Detector => "detector",
             Self::Clock => "time",
             Self::Allocation => "resource allocation",
+            Self::Snapshot => "snapshots",
+            Self::Detection => "stable properties",
         }
     }
 }

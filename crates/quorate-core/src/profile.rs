@@ -238,11 +238,21 @@ pub enum Property {
     NoStarvation,
     /// Concurrency of resource allocation: compatible claims do not wait for each other.
     Concurrency,
+    /// Safety of a snapshot: the recorded states form a consistent cut.
+    ConsistentCut,
+    /// Safety of a snapshot: the recorded channels have what was in flight.
+    ChannelState,
+    /// Liveness of a snapshot: it is completed everywhere.
+    SnapshotTermination,
+    /// Safety of a detection: what is announced is true.
+    NoFalseDetection,
+    /// Liveness of a detection: what is true is announced.
+    EventualDetection,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 28] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -266,6 +276,11 @@ impl Property {
         Self::NoStarvation,
         Self::Concurrency,
         Self::ClockCondition,
+        Self::ConsistentCut,
+        Self::ChannelState,
+        Self::SnapshotTermination,
+        Self::NoFalseDetection,
+        Self::EventualDetection,
     ];
 
     /// The properties of one family, and the properties of no particular family.
@@ -290,6 +305,8 @@ impl Property {
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
             Self::Exclusion | Self::NoStarvation | Self::Concurrency => Layer::Allocation,
+            Self::ConsistentCut | Self::ChannelState | Self::SnapshotTermination => Layer::Snapshot,
+            Self::NoFalseDetection | Self::EventualDetection => Layer::Detection,
         })
     }
 
@@ -319,6 +336,11 @@ impl Property {
             Self::Exclusion => "exclusion",
             Self::NoStarvation => "no-starvation",
             Self::Concurrency => "concurrency",
+            Self::ConsistentCut => "consistent-cut",
+            Self::ChannelState => "channel-state",
+            Self::SnapshotTermination => "completion",
+            Self::NoFalseDetection => "no-false-detection",
+            Self::EventualDetection => "eventual-detection",
         }
     }
 
@@ -364,6 +386,17 @@ impl Property {
             Self::Concurrency => {
                 "a claim waits only for claims that exclude it, or while all permits are taken"
             }
+            Self::ConsistentCut => {
+                "no recorded state has received a message whose sending is not recorded"
+            }
+            Self::ChannelState => {
+                "the recorded channels have exactly the messages sent before and received after the cut"
+            }
+            Self::SnapshotTermination => {
+                "every live process completes every snapshot that was begun"
+            }
+            Self::NoFalseDetection => "a termination or a deadlock that is announced has happened",
+            Self::EventualDetection => "every termination or deadlock is eventually announced",
         }
     }
 }

@@ -50,6 +50,7 @@ phrases! {
     TakesPart "takes-part" "takes part in an election",
     Leads "leads" "leads",
     Undecided "undecided" "has proposed, has not decided",
+    Works "works" "is active",
     Down "down" "down",
     // Markers: instantaneous events of a process.
     Crashes "crashes" "crashes",
@@ -67,6 +68,8 @@ phrases! {
     CannotSetClock "fails" "cannot set its clock",
     Suspects "suspects" "suspects",
     Trusts "trusts" "trusts again",
+    Records "records" "records its state",
+    Announces "announces" "announces",
     Refuses "refuses" "refuses a command",
     Timer "timer" "a timer expires",
     // The rest of the legend.

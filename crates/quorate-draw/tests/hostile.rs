@@ -65,6 +65,11 @@ fn any_record_kind() -> impl Strategy<Value = RecordKind> {
         Mark::Suspected,
         Mark::Set,
         Mark::Failed,
+        Mark::Recorded,
+        Mark::Completed,
+        Mark::Works,
+        Mark::Rests,
+        Mark::Announced,
         Mark::Crashed,
     ]);
     let annotation =

@@ -304,6 +304,91 @@ fn sound_multicasts_hold_in_every_state() {
     ]));
 }
 
+#[test]
+fn sound_snapshots_hold_in_every_state() {
+    insta::assert_snapshot!(sound([
+        ("chandy-lamport of two, twice", twice(config("chandy-lamport", 2))),
+        ("chandy-lamport", some("chandy-lamport", 3, 1)),
+        ("lai-yang of two", config("lai-yang", 2)),
+        ("lai-yang of two without order", without_order(some("lai-yang", 2, 1))),
+        ("lai-yang without order", without_order(some("lai-yang", 3, 1))),
+    ]));
+}
+
+#[test]
+fn markers_need_ordered_links() {
+    let unordered = || without_order(some("chandy-lamport-unordered", 2, 1));
+    let only = |property| CheckConfig { only: Some(property), ..unordered() };
+    insta::assert_snapshot!(broken([
+        ("chandy-lamport-unordered, its cut", only(Property::ConsistentCut), "consistent-cut"),
+        ("chandy-lamport-unordered, its channels", only(Property::ChannelState), "channel-state"),
+        ("chandy-lamport with a loss", losing(some("chandy-lamport", 2, 1)), "channel-state"),
+    ]));
+}
+
+/// The same world, in which users follow this script.
+fn scripted(mut config: CheckConfig, script: &[&str]) -> CheckConfig {
+    let script = script.iter().map(|own| own.parse().expect("a script"));
+    config.scenario.script = script.collect();
+    config
+}
+
+#[test]
+fn sound_detections_hold_in_every_state() {
+    let spread = ["0: start; send 1; send 2; rest", "1: send 2; rest; send 0", "2: send 1; rest"];
+    let again = ["0: start; send 1; rest; start; send 1; rest", "1: send 0; rest"];
+    let grants = ["0: wait 1; wait 2", "1: grant; wait 2,0", "2: wait 0; grant; wait 1"];
+    let renewed = ["0: wait 1; wait 1", "1: grant; wait 2", "2: grant; wait 0"];
+    let messages = ["0: wait 1,2; wait 2", "1: send 0; wait 0", "2: send 0; wait 1; send 0"];
+    let safe = |config| CheckConfig { only: Some(Property::NoFalseDetection), ..config };
+    insta::assert_snapshot!(sound([
+        ("dijkstra-scholten twice", twice(config("dijkstra-scholten", 3))),
+        (
+            "dijkstra-scholten without order",
+            without_order(scripted(config("dijkstra-scholten", 3), &spread)),
+        ),
+        ("dijkstra-scholten again", scripted(config("dijkstra-scholten", 2), &again)),
+        ("safra twice", twice(config("safra", 3))),
+        ("safra spread", scripted(config("safra", 3), &spread)),
+        ("safra again", scripted(config("safra", 2), &again)),
+        ("safra without order", safe(without_order(scripted(config("safra", 3), &spread)))),
+        ("chandy-misra-haas-and", config("chandy-misra-haas-and", 3)),
+        (
+            "chandy-misra-haas-and with grants",
+            scripted(config("chandy-misra-haas-and", 3), &grants)
+        ),
+        ("chandy-misra-haas-and, renewed", scripted(config("chandy-misra-haas-and", 3), &renewed)),
+        ("chandy-misra-haas-or", config("chandy-misra-haas-or", 3)),
+        (
+            "chandy-misra-haas-or with messages",
+            scripted(config("chandy-misra-haas-or", 3), &messages),
+        ),
+    ]));
+}
+
+#[test]
+fn detections_need_their_rules_and_assumptions() {
+    let unordered = |name, n| without_order(config(name, n));
+    insta::assert_snapshot!(broken([
+        ("safra-uncoloured", config("safra-uncoloured", 3), "no-false-detection"),
+        (
+            "dijkstra-scholten with a loss",
+            losing(config("dijkstra-scholten", 2)),
+            "eventual-detection",
+        ),
+        (
+            "chandy-misra-haas-and without order",
+            unordered("chandy-misra-haas-and", 3),
+            "eventual-detection",
+        ),
+        (
+            "chandy-misra-haas-or without order",
+            unordered("chandy-misra-haas-or", 2),
+            "no-false-detection",
+        ),
+    ]));
+}
+
 /// The same world, in which a process lies.
 fn lying(mut config: CheckConfig, traitor: &str) -> CheckConfig {
     config.scenario.faults.traitor.push(traitor.parse().expect("a process and a strategy"));

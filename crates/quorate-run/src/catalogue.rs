@@ -11,10 +11,12 @@ use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::Agreement;
 use quorate_core::allocation::Allocation;
 use quorate_core::clock_sync::ClockSync;
+use quorate_core::detection::Detection;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::snapshot::Snapshot;
 use quorate_core::{ProcessId, Profile, Span};
 use quorate_sim::Outcome;
 
@@ -106,6 +108,26 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::allocation::<A>,
             explore: exhaustive::allocation::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of a snapshot algorithm.
+    pub const fn snapshot<A: Algorithm + Snapshot + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::snapshot::<A>,
+            explore: exhaustive::snapshot::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of an algorithm that detects a stable property.
+    pub const fn detection<A: Algorithm + Detection + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::detection::<A>,
+            explore: exhaustive::detection::<A>,
             round: None,
         }
     }
@@ -234,5 +256,13 @@ impl Visitor for Catalogue {
 
     fn allocation<A: Algorithm + Allocation + 'static>(&mut self) {
         self.entries.push(Entry::allocation::<A>());
+    }
+
+    fn snapshot<A: Algorithm + Snapshot + 'static>(&mut self) {
+        self.entries.push(Entry::snapshot::<A>());
+    }
+
+    fn detection<A: Algorithm + Detection + 'static>(&mut self) {
+        self.entries.push(Entry::detection::<A>());
     }
 }

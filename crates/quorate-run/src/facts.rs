@@ -4,6 +4,7 @@ use quorate_algorithms::literature::{ElectionCosts, MutexFigure, Prediction};
 use quorate_algorithms::{Algorithm, Setup, Shape};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::allocation::ClaimKind;
+use quorate_core::detection::StableProperty;
 use quorate_core::{Cost, Kind, Message, ProcessId, Profile};
 
 /// Declarations of an algorithm about itself. Each field is the item of [`Algorithm`] with the same name.
@@ -29,6 +30,8 @@ pub struct Facts {
     pub signs: bool,
     pub agreement_kind: AgreementKind,
     pub claim_kind: ClaimKind,
+    /// The stable property that is detected, by algorithms that detect one.
+    pub stable_property: StableProperty,
     pub states_rarely_recur: bool,
     pub counter_window: Option<fn(usize) -> u64>,
     pub election_costs: &'static [ElectionCosts],
@@ -58,6 +61,7 @@ impl Facts {
             signs: A::SIGNS,
             agreement_kind: A::AGREEMENT_KIND,
             claim_kind: A::CLAIM_KIND,
+            stable_property: A::STABLE_PROPERTY,
             states_rarely_recur: A::STATES_RARELY_RECUR,
             counter_window: A::COUNTER_WINDOW,
             election_costs: A::ELECTION_COSTS,

@@ -10,6 +10,7 @@ use quorate_algorithms::{ClockSetup, Setup};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::allocation::ClaimKind;
 use quorate_core::clock_sync;
+use quorate_core::detection::StableProperty;
 use quorate_core::election::Candidates;
 use quorate_core::quorum::{
     AnyCoterie, AnyMonotone, AnyPerView, AnySystem, Given, GivenMonotone, GivenPerView,
@@ -17,6 +18,7 @@ use quorate_core::quorum::{
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 use quorate_sim::notation::{ProcessSelector, SetText, SpanText};
 use quorate_sim::scenario::{DetectorChoice, GivenClaim, Requesters};
+use quorate_sim::script::{Script, Step};
 use quorate_sim::{Scenario, Timing};
 
 use crate::error::{CannotRun, shortened};
@@ -80,15 +82,26 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
     }
     if family == Layer::Agreement {
         check_agreement(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
-    } else if !scenario.values.is_empty() {
+    } else if !scenario.values.is_empty() && family != Layer::Snapshot {
         return mismatch("values", "it has no proposals".to_owned());
     }
     check_claims(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
+    if let Some(odd) =
+        scenario.script.iter().flat_map(|own| &own.steps).find(|step| !fits(step, facts))
+    {
+        return mismatch("script", format!("its users do not `{odd}`"));
+    }
+    if matches!(family, Layer::Snapshot | Layer::Detection) && scenario.detector_never_quiescent() {
+        return mismatch("detector", "it tolerates no crashes, so it needs no detector".to_owned());
+    }
     if scenario.tolerates.is_some() && (facts.tolerates)(scenario.processes).is_none() {
         return mismatch("bears", "its number of tolerated faults cannot be configured".to_owned());
     }
     if facts.in_rounds {
         check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    }
+    if family == Layer::Detection {
+        check_detection(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
     }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
@@ -146,6 +159,37 @@ fn check_claims(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str,
             let problem = format!("{} cannot claim `{claim}`: {expected}", own.process);
             return Err(("claim-of", problem));
         }
+    }
+    Ok(())
+}
+
+/// Whether users of this algorithm can make this step.
+fn fits(step: &Step, facts: &Facts) -> bool {
+    match step {
+        Step::Transfer { .. } | Step::Record => facts.profile.layer == Layer::Snapshot,
+        _ if facts.profile.layer != Layer::Detection => false,
+        Step::Start | Step::Rest => facts.stable_property == StableProperty::Termination,
+        Step::Send(_) => facts.stable_property != StableProperty::AndDeadlock,
+        Step::Wait(_) => facts.stable_property != StableProperty::Termination,
+        Step::Grant => facts.stable_property == StableProperty::AndDeadlock,
+    }
+}
+
+/// Checks that a computation is begun by the process that detects its end.
+fn check_detection(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
+    if facts.stable_property != StableProperty::Termination {
+        return Ok(());
+    }
+    let root = ProcessId::new(scenario.server);
+    let starts = |own: &&Script| own.process != root && own.steps.contains(&Step::Start);
+    if let Some(odd) = scenario.script.iter().find(starts) {
+        let problem = format!("process {root} begins the computation, not {}", odd.process);
+        return Err(("script", problem));
+    }
+    if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
+        let problem =
+            format!("process {root} begins the computation, and all take part; leave it out");
+        return Err(("requesters", problem));
     }
     Ok(())
 }
@@ -334,5 +378,6 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         clock,
         capacity: scenario.permits(),
         conflicts: scenario.conflicts.unwrap_or_default().0,
+        balances: scenario.values.clone(),
     })
 }

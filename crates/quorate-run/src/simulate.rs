@@ -8,16 +8,19 @@ use quorate_algorithms::{Algorithm, Piggybacking, Setup};
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::allocation::{self, Allocation};
 use quorate_core::clock_sync::{self, ClockSync};
+use quorate_core::detection::{self, Detection};
 use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
+use quorate_core::snapshot::{self, Snapshot};
 use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
-    run_agreement, run_allocation, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    run_agreement, run_allocation, run_clock, run_detection, run_detector, run_election,
+    run_multicast, run_mutex, run_snapshot,
 };
 
 #[cfg(feature = "fast")]
@@ -179,6 +182,37 @@ impl Family for AllocationFamily {
     }
 }
 
+struct SnapshotFamily;
+
+impl Family for SnapshotFamily {
+    type Command = snapshot::Command;
+    type Output = snapshot::Output;
+    type Misuse = snapshot::Misuse;
+
+    fn run<P: Snapshot + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_snapshot(run.scenario, &run.info, run.conditions, factory, run.trace)
+    }
+}
+
+struct DetectionFamily;
+
+impl Family for DetectionFamily {
+    type Command = detection::Command;
+    type Output = detection::Output;
+    type Misuse = detection::Misuse;
+
+    fn run<P: Detection + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        let property = run.facts.stable_property;
+        run_detection(run.scenario, &run.info, property, run.conditions, factory, run.trace)
+    }
+}
+
 /// Failure detectors. Their commands and errors are for layers above them.
 struct DetectorFamily<C, E>(PhantomData<(C, E)>);
 
@@ -329,6 +363,20 @@ pub(crate) fn allocation<A: Algorithm + Allocation + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<AllocationFamily, A>(simulation)
+}
+
+/// Simulates snapshots of a computation.
+pub(crate) fn snapshot<A: Algorithm + Snapshot + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<SnapshotFamily, A>(simulation)
+}
+
+/// Simulates the detection of a stable property.
+pub(crate) fn detection<A: Algorithm + Detection + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<DetectionFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

@@ -27,10 +27,12 @@ pub use observe::{FaultLog, History, Mark, Overload, accounting, entry_delays, m
 pub use run::family::agreement::{proposals, run_agreement};
 pub use run::family::allocation::run_allocation;
 pub use run::family::clock::{ClockRoles, run_clock};
+pub use run::family::detection::{DetectionMonitors, run_detection};
 pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
 pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
+pub use run::family::snapshot::{SnapshotMonitors, run_snapshot};
 pub use run::family::{
     AgreementMonitors, AllocationMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors,
     MulticastMonitors, MutexMonitors,
@@ -41,8 +43,10 @@ pub use run::{
     ElectionUsers, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError,
     Watch, family, report,
 };
+pub use run::{DetectionUser, detection_commands};
+pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{
     Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,
     LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load, notation,
-    parse, plan, traitor,
+    parse, plan, script, traitor,
 };

@@ -36,6 +36,10 @@ pub enum Stream {
     Experiment = 7,
     /// Claims of users in resource allocation.
     Claims = 24,
+    /// Steps of users that follow no script of the scenario.
+    Scripts = 21,
+    /// Pauses between the steps of users.
+    Pauses = 22,
 }
 
 impl Random {

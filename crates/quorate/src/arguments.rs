@@ -35,6 +35,7 @@ use quorate_sim::notation::{
     DriftText, Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
 };
 use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::script::Script;
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
@@ -317,9 +318,14 @@ struct WorkloadFlags {
     /// Maximum difference between clocks that are averaged [default: 1s]
     #[arg(long, value_name = "D", value_parser = parse_span)]
     outlier: Option<Span>,
-    /// Proposed values of an agreement, starting with process 0 [default: n down to 1, or attack, or commit]
+    /// Proposed values of an agreement, starting with process 0 [default: n down to 1, or attack, or commit]; initial
+    /// balances for snapshots [default: 100]
     #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
     values: Vec<u64>,
+    /// Steps of the user of process P, in algorithms that observe a computation, such as '0: send 1 20; record'; --request
+    /// then sets the times of the steps (repeatable)
+    #[arg(long, value_name = "P: STEP; ..")]
+    script: Vec<Script>,
     /// Number of faults that an agreement must tolerate: f crashes or m traitors [default: depends on the algorithm]
     #[arg(long, value_name = "F")]
     faults: Option<usize>,
@@ -611,6 +617,7 @@ impl SimFlags {
             capacity: workload.claims.capacity,
             conflicts: workload.claims.conflicts,
             claim_of: workload.claims.claim_of,
+            script: workload.script,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,

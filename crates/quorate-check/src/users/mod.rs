@@ -5,9 +5,11 @@
 
 mod agreement;
 mod allocation;
+mod detection;
 mod election;
 mod multicast;
 mod mutex;
+mod snapshot;
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -16,9 +18,11 @@ use quorate_core::{ProcessId, Property};
 
 pub use agreement::{AgreementUserState, AgreementUsers};
 pub use allocation::{AllocationUserState, AllocationUsers};
+pub use detection::DetectionUsers;
 pub use election::{ElectionUserState, ElectionUsers};
 pub use multicast::{MulticastUserState, MulticastUsers};
 pub use mutex::{MutexUserState, MutexUsers};
+pub use snapshot::{SnapshotUserState, SnapshotUsers};
 
 /// The users of a family of algorithms.
 pub trait Users: Send + Sync {

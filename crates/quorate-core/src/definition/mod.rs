@@ -9,6 +9,8 @@
 
 pub mod agreement;
 pub mod allocation;
+pub mod detection;
 pub mod election;
 pub mod multicast;
 pub mod mutex;
+pub mod snapshot;

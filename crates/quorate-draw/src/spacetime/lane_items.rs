@@ -23,18 +23,26 @@ pub(super) enum ActivityKind {
     TakesPart,
     Leads,
     Undecided,
+    Works,
     Down,
 }
 
 impl ActivityKind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Inside, Self::Waits, Self::Leads, Self::TakesPart, Self::Undecided, Self::Down];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Inside,
+        Self::Waits,
+        Self::Leads,
+        Self::TakesPart,
+        Self::Undecided,
+        Self::Works,
+        Self::Down,
+    ];
 
     /// CSS class of the bar.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Waits | Self::TakesPart | Self::Undecided => "waits",
-            Self::Inside | Self::Leads => "inside",
+            Self::Inside | Self::Leads | Self::Works => "inside",
             Self::Down => "down",
         }
     }
@@ -47,6 +55,7 @@ impl ActivityKind {
             Self::TakesPart => Phrase::TakesPart,
             Self::Leads => Phrase::Leads,
             Self::Undecided => Phrase::Undecided,
+            Self::Works => Phrase::Works,
             Self::Down => Phrase::Down,
         }
     }
@@ -63,7 +72,7 @@ impl ActivityKind {
     /// Height of the bar. `most` is the height of the thickest kind.
     pub(super) fn thickness(self, most: f64) -> f64 {
         match self {
-            Self::Inside | Self::Leads => most,
+            Self::Inside | Self::Leads | Self::Works => most,
             Self::Waits | Self::TakesPart | Self::Undecided => (most * 0.35).max(3.0),
             Self::Down => 0.0,
         }
@@ -98,12 +107,14 @@ pub(super) enum MarkerKind {
     Delivers,
     Follows,
     SetsClock,
+    Records,
+    Announces,
     Refuses,
     Timer,
 }
 
 impl MarkerKind {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Crashes,
         Self::Recovers,
         Self::Wins,
@@ -118,6 +129,8 @@ impl MarkerKind {
         Self::CannotSetClock,
         Self::Suspects,
         Self::Trusts,
+        Self::Records,
+        Self::Announces,
         Self::Refuses,
         Self::Timer,
     ];
@@ -139,6 +152,8 @@ impl MarkerKind {
             Self::CannotSetClock => Phrase::CannotSetClock,
             Self::Suspects => Phrase::Suspects,
             Self::Trusts => Phrase::Trusts,
+            Self::Records => Phrase::Records,
+            Self::Announces => Phrase::Announces,
             Self::Refuses => Phrase::Refuses,
             Self::Timer => Phrase::Timer,
         }
@@ -170,7 +185,7 @@ impl MarkerKind {
                 let corners: Vec<String> = (0..10).map(corner).collect();
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
-            Self::Decides => {
+            Self::Decides | Self::Announces => {
                 let corners = [p(0.0, -1.2), p(1.2, 0.0), p(0.0, 1.2), p(-1.2, 0.0)];
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
@@ -208,6 +223,10 @@ impl MarkerKind {
             Self::SetsClock => {
                 svg.circle("sign hollow", (x, y), r);
                 svg.path("sign", &format!("M{}L{}L{}", p(0.0, -0.7), p(0.0, 0.0), p(0.5, 0.3)));
+            }
+            Self::Records => {
+                let corners = [p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)];
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
             Self::Refuses => svg.path("sign", &cross),
             Self::Timer => {

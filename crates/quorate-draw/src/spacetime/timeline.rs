@@ -259,6 +259,9 @@ impl TimelineBuilder {
             Mark::Crashed => Some(Some(ActivityKind::Down)),
             Mark::Recovered(Memory::Kept | Memory::Lost) => Some(None),
             Mark::Sent | Mark::Delivered | Mark::Blocked | Mark::Suspected | Mark::Trusted => None,
+            Mark::Works => Some(Some(ActivityKind::Works)),
+            Mark::Rests => Some(None),
+            Mark::Recorded | Mark::Completed | Mark::Announced => None,
         };
         if let Some(activity) = activity {
             self.set_activity(process, at, activity);
@@ -275,6 +278,8 @@ impl TimelineBuilder {
             Mark::Trusted => MarkerKind::Trusts,
             Mark::Set => MarkerKind::SetsClock,
             Mark::Failed => MarkerKind::CannotSetClock,
+            Mark::Recorded => MarkerKind::Records,
+            Mark::Announced => MarkerKind::Announces,
             Mark::Left if !annotation.text.is_empty() => MarkerKind::GivesUp,
             _ => return,
         };

@@ -108,6 +108,10 @@ impl ScenarioGenerator {
         let election = self.profile.layer == Layer::Election;
         if election {
             draw_election(&self.profile, &mut scenario, draw);
+        } else if self.profile.layer == Layer::Detection {
+            draw_computation(&mut scenario, draw);
+        } else if self.profile.layer == Layer::Snapshot {
+            draw_snapshots(&mut scenario, draw);
         } else {
             self.draw_requests(&mut scenario, draw);
         }
@@ -265,6 +269,36 @@ impl ScenarioGenerator {
         if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
             scenario.detection = Some(Delay::Constant(Span(1)));
         }
+    }
+}
+
+/// All processes take part in the computation, some of them later than others.
+fn draw_computation(scenario: &mut Scenario, draw: &mut Dice) {
+    scenario.requesters = Requesters::All;
+    scenario.repeat = draw.between(1, 4) as u32;
+    scenario.spread = SpanText(Span(draw.between(0, 8 * UNIT)));
+    if draw.chance(0.3) {
+        for process in ProcessId::all(scenario.processes) {
+            let at = When::At(Time(draw.between(0, 4 * UNIT)));
+            scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });
+        }
+    }
+}
+
+/// A few snapshots, at random times or by the first processes. All processes transfer money meanwhile.
+fn draw_snapshots(scenario: &mut Scenario, draw: &mut Dice) {
+    let n = scenario.processes as u64;
+    let count = draw.between(1, 4);
+    if draw.chance(0.5) {
+        scenario.requesters = Requesters::First(count.min(n) as usize);
+        scenario.repeat = draw.between(1, 3) as u32;
+        scenario.spread = SpanText(Span(draw.between(0, 8 * UNIT)));
+        return;
+    }
+    for _ in 0..count {
+        let process = ProcessId::new(draw.between(0, n - 1) as u32);
+        let at = When::At(Time(draw.between(0, 8 * UNIT)));
+        scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });
     }
 }
 

@@ -3,6 +3,7 @@
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 use quorate_sim::notation::{Link, ProcessSelector, SetText};
 use quorate_sim::scenario::{ClaimOf, GivenClaim, Requesters};
+use quorate_sim::script::Step;
 use quorate_sim::{LinkDelay, Scenario};
 
 /// Removes half of the processes, then each one alone, the last first.
@@ -41,6 +42,11 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     smaller.link_delay.retain_mut(|own: &mut LinkDelay| renumbering.keep_link(&mut own.link));
     smaller.detection_pair.retain_mut(|own| renumbering.keep_link(&mut own.link));
     smaller.identify.retain_mut(|identify| renumbering.keep(&mut identify.process));
+    smaller.script.retain_mut(|own| {
+        let renamed = |step: &Step| step.renamed(|process| renumbering.process(process));
+        own.steps = own.steps.iter().filter_map(renamed).collect();
+        renumbering.keep_process(&mut own.process) && !own.steps.is_empty()
+    });
     smaller.local_clock.retain_mut(|clock| renumbering.keep_process(&mut clock.process));
     for set in [&mut smaller.to, &mut smaller.servers].into_iter().flatten() {
         set.0 = renumbering.set(&set.0);

@@ -78,6 +78,11 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 capacity: (seed % 13 < 3).then_some(1 + seed as u32 % 4),
                 conflicts: (seed % 13 == 3).then(Default::default),
                 claim_of: if seed % 13 == 4 { vec![claim_of(seed)] } else { Vec::new() },
+                script: if seed % 13 == 5 {
+                    vec!["0: send 1 20; record".parse().unwrap()]
+                } else {
+                    Vec::new()
+                },
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),

@@ -10,4 +10,5 @@ mod election;
 mod from_text;
 mod multicast;
 mod mutex;
+mod observed;
 mod quorum;

@@ -40,6 +40,16 @@ pub enum Mark {
     Set,
     /// The process failed to set its clock.
     Failed,
+    /// The process recorded its state for a snapshot.
+    Recorded,
+    /// The process completed its part of a snapshot.
+    Completed,
+    /// The process became active.
+    Works,
+    /// The process became passive.
+    Rests,
+    /// The process announced that a stable property holds.
+    Announced,
     /// The process has crashed.
     Crashed,
     /// The process recovered, with or without memory.

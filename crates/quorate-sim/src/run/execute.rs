@@ -288,6 +288,8 @@ fn common_report(
         election: None,
         agreement: None,
         allocation: None,
+        snapshot: None,
+        stable_property: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         over: None,

@@ -23,4 +23,6 @@ pub use users::{
     AgreementUsers, AllocationUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers,
     MutexUsers,
 };
+pub use users::{DetectionUser, detection_commands};
+pub use users::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use watch::Watch;

@@ -69,6 +69,12 @@ pub struct Report {
     /// Use of the resources, if the algorithm is a resource allocation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<AllocationReport>,
+    /// Transfers and recorded states, if the algorithm records snapshots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotReport>,
+    /// The computation and its announcements, if the algorithm detects a stable property.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stable_property: Option<StablePropertyReport>,
     /// Load distribution: messages sent and received by each process, own layer only.
     pub load: LoadReport,
     /// Processes that still wait at the end.
@@ -306,6 +312,34 @@ pub struct MulticastReport {
     pub deliveries: u64,
     /// Number of messages that every member has delivered, except members that crashed and traitors.
     pub everywhere: u64,
+}
+
+/// Results of snapshots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SnapshotReport {
+    /// Number of snapshots that were begun.
+    pub snapshots: u64,
+    /// Processes that began a snapshot.
+    pub initiators: Vec<u32>,
+    /// Number of snapshots that every live process has completed.
+    pub completed: u64,
+    /// Number of transfers that the computation sent.
+    pub transfers: u64,
+    /// Number of transfers in the recorded states of all channels.
+    pub in_flight: u64,
+}
+
+/// Results of the detection of a stable property.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StablePropertyReport {
+    /// The property: `termination`, `and-deadlock` or `or-deadlock`.
+    pub property: &'static str,
+    /// Number of messages of the computation.
+    pub computation_messages: u64,
+    /// Number of times that a process began to wait for others.
+    pub waits: u64,
+    /// Processes that announced the property, in order.
+    pub announced: Vec<u32>,
 }
 
 /// Results of clock synchronisation. Times and offsets are in

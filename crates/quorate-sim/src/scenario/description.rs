@@ -16,6 +16,7 @@ use super::notation::{
     DriftText, Identify, NotationError, ProcessSelector, QuorumOf, SectionOf, SetText, SpanText,
     TreeText, When, serde_as_text,
 };
+use super::script::Script;
 use super::timing::Timing;
 use crate::random::{Random, Stream};
 
@@ -138,7 +139,8 @@ pub struct Scenario {
     /// Maximum distance of clocks that are averaged, if the algorithm averages; default: one second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlier: Option<SpanText>,
-    /// Proposed values of an agreement, starting with process 0; default: n down to 1, or attack, or commit.
+    /// Proposed values of an agreement, starting with process 0; default: n down to 1, or attack, or commit. For snapshots, the
+    /// initial balances; default: 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<u64>,
     /// Number of faults that an agreement is to tolerate; default: that of the algorithm.
@@ -153,6 +155,9 @@ pub struct Scenario {
     /// Claims of single processes, in place of those drawn from the seed: `0=read,write`, `1=group:2`, `2=with:1+3`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claim_of: Vec<ClaimOf>,
+    /// Steps of users, in algorithms that observe a computation: `0: send 1 20; record`. `request` has the times of the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<Script>,
     /// Time at which the run stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -326,6 +331,7 @@ impl Scenario {
             capacity: None,
             conflicts: None,
             claim_of: Vec::new(),
+            script: Vec::new(),
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -443,6 +449,26 @@ impl Scenario {
             (process, after)
         };
         self.request.iter().map(request).collect()
+    }
+
+    /// Times of the first steps of each process. Steps that have no time follow after the last time that is given.
+    pub fn step_times(&self) -> Vec<Vec<Span>> {
+        let mut times = vec![Vec::new(); self.processes];
+        let mut last = None;
+        for (process, time) in self.first_requests() {
+            times[process.index()].push(time);
+            last = last.max(Some(time));
+        }
+        let Some(last) = last.filter(|_| !self.request.is_empty()) else {
+            let mut random = Random::new(self.seed, Stream::Users);
+            let mut first = || Span(random.between(0, self.spread.0.0));
+            return times.iter().map(|_| vec![first()]).collect();
+        };
+        for own in &mut times {
+            own.sort_unstable();
+            own.push(last + self.delay_unit());
+        }
+        times
     }
 
     /// The changes of identifiers: process, time and new identifier.

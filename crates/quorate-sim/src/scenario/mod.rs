@@ -16,6 +16,7 @@ mod local_clock;
 pub mod notation;
 mod oracle_model;
 pub mod plan;
+pub mod script;
 mod timing;
 pub mod traitor;
 mod validate;

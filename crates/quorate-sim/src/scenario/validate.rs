@@ -83,6 +83,17 @@ impl Scenario {
             let problem = format!("{} values for {} processes", self.values.len(), self.processes);
             return Err(Invalid::new("values", problem));
         }
+        for (index, script) in self.script.iter().enumerate() {
+            let invalid = |problem| Invalid::at("script", index, problem);
+            let own = ProcessSelector::Process(script.process);
+            self.exists(own).map_err(invalid)?;
+            for other in script.steps.iter().flat_map(|step| Vec::from_iter(&step.others())) {
+                self.exists(ProcessSelector::Process(other)).map_err(invalid)?;
+                if other == script.process {
+                    return Err(invalid("a step names another process, not its own".to_owned()));
+                }
+            }
+        }
         if let Some(tolerates) = self.tolerates.filter(|tolerates| *tolerates >= self.processes) {
             let most = self.processes - 1;
             let problem = format!(

@@ -7,6 +7,7 @@ use quorate_lab::exhaustive::Reductions;
 use quorate_sim::fault::Traitor;
 use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
+use quorate_sim::script::Script;
 
 use super::claims::ClaimFlags;
 use super::{DiagramFlags, YesNo};
@@ -100,6 +101,10 @@ pub(crate) struct CheckFlags {
     /// Proposed values of an agreement, starting with process 0 [default: n down to 1, or attack, or commit]
     #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
     pub(crate) values: Vec<u64>,
+    /// Steps of the user of process P, in algorithms that observe a computation, such as '0: send 1 20; record'
+    /// (repeatable)
+    #[arg(long, value_name = "P: STEP; ..")]
+    pub(crate) script: Vec<Script>,
     /// Number of faults that an agreement must tolerate [default: depends on the algorithm]
     #[arg(long, value_name = "F")]
     pub(crate) faults: Option<usize>,

@@ -86,6 +86,7 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         hand_over: flags.hand_over,
         ids: flags.ids.clone(),
         values: flags.values.clone(),
+        script: flags.script.clone(),
         tolerates: flags.faults,
         capacity: flags.claims.capacity,
         conflicts: flags.claims.conflicts,

@@ -92,6 +92,8 @@ fn title(flags: &CheckFlags) -> String {
         Some(Layer::Agreement) => None,
         Some(Layer::Election) => Some("starting elections"),
         Some(Layer::Multicast) => Some("multicasting"),
+        Some(Layer::Detection) => Some("computing"),
+        Some(Layer::Snapshot) => Some("beginning snapshots"),
         _ => Some("requesting"),
     };
     if let Some(doing) = doing {

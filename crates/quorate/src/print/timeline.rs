@@ -27,10 +27,14 @@ const FAILS: char = '∅';
 const PROPOSES: char = '△';
 const DECIDES: char = '◆';
 const BLOCKED: char = '?';
+const RECORDS: char = '■';
+const ANNOUNCES: char = '◇';
 
 /// Instantaneous marks. They are drawn after the states, which would cover them.
-const POINTS: [char; 11] =
-    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS];
+const POINTS: [char; 13] = [
+    CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS,
+    RECORDS, ANNOUNCES,
+];
 
 /// Draws the run if it is small enough. Returns whether it did.
 pub(crate) fn write(
@@ -44,10 +48,12 @@ pub(crate) fn write(
         return Ok(false);
     }
     let election = outcome.report.election.is_some();
+    let detection = outcome.report.stable_property.is_some();
     let mut used = match outcome.report.family {
         family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
         family if family == Layer::Allocation.family() => vec![WAITING, INSIDE],
+        _ if detection => marks.iter().filter_map(|(.., mark)| lasting(*mark)).collect(),
         _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
@@ -58,7 +64,16 @@ pub(crate) fn write(
     }
     let legend = [
         (WAITING, if election { "takes part" } else { "waiting" }),
-        (INSIDE, if election { "leads" } else { "inside" }),
+        (
+            INSIDE,
+            if election {
+                "leads"
+            } else if detection {
+                "active"
+            } else {
+                "inside"
+            },
+        ),
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "recovery"),
@@ -69,6 +84,8 @@ pub(crate) fn write(
         (PROPOSES, "proposes"),
         (DECIDES, "decides"),
         (BLOCKED, "is blocked"),
+        (RECORDS, "records its state"),
+        (ANNOUNCES, "announces"),
         (SUSPECTS, "suspects a process"),
         (TRUSTS, "trusts a process again"),
     ];
@@ -79,6 +96,15 @@ pub(crate) fn write(
         .collect();
     writeln!(out, "  {:<4} {}", "", shown.join("   "))?;
     Ok(true)
+}
+
+/// The lasting state that a mark of a computation begins.
+fn lasting(mark: Mark) -> Option<char> {
+    match mark {
+        Mark::Works => Some(INSIDE),
+        Mark::Requested => Some(WAITING),
+        _ => None,
+    }
 }
 
 fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char> {
@@ -101,6 +127,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(Memory::Lost) => IDLE,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
             Mark::Proposed | Mark::Decided | Mark::Blocked => state,
+            Mark::Works => INSIDE,
+            Mark::Rests => IDLE,
+            Mark::Recorded | Mark::Completed | Mark::Announced => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -123,9 +152,12 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Set => SETS,
             Mark::Failed => FAILS,
             Mark::Follows => DELIVERS,
+            Mark::Recorded => RECORDS,
+            Mark::Announced => ANNOUNCES,
             Mark::Requested | Mark::Entered | Mark::Left | Mark::TakesPart | Mark::Leads => {
                 continue;
             }
+            Mark::Works | Mark::Rests | Mark::Completed => continue,
         };
         // A delivery is the least important of several marks in one column.
         let here = &mut lane[column(*time)];

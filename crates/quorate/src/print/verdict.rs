@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{
-    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, Verdict,
+    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, SnapshotReport,
+    StablePropertyReport, Verdict,
 };
 use quorate_sim::{Outcome, Scenario};
 
@@ -48,6 +49,10 @@ pub(crate) fn write(
         election::write(out, report, election)?;
     } else if let Some(agreed) = &report.agreement {
         agreement::write(out, report, agreed)?;
+    } else if let Some(snapshot) = &report.snapshot {
+        write_snapshots(out, snapshot)?;
+    } else if let Some(detected) = &report.stable_property {
+        write_announcements(out, detected)?;
     } else {
         write_entries(out, report)?;
     }
@@ -140,6 +145,35 @@ fn write_multicasts(
     line(out, "sent", text)
 }
 
+fn write_snapshots(out: &mut impl Write, snapshot: &SnapshotReport) -> io::Result<()> {
+    let initiators = name_all(snapshot.initiators.iter().map(|process| ProcessId::new(*process)));
+    let SnapshotReport { snapshots, completed, transfers, in_flight, .. } = snapshot;
+    let text = format!(
+        "{snapshots} begun by {initiators}, {completed} complete; transfers sent: {transfers}, in recorded channels: {in_flight}"
+    );
+    line(out, "snapshots", text)
+}
+
+fn write_announcements(out: &mut impl Write, detected: &StablePropertyReport) -> io::Result<()> {
+    let property = match detected.property {
+        "termination" => "the end",
+        _ => "a deadlock",
+    };
+    let by = match detected.announced.as_slice() {
+        [] => format!("{property} was not announced"),
+        all => {
+            let names = name_all(all.iter().map(|process| ProcessId::new(*process)));
+            format!("{property} was announced by {names}")
+        }
+    };
+    let waits = match detected.waits {
+        0 => String::new(),
+        waits => format!(", {waits} waits"),
+    };
+    let messages = detected.computation_messages;
+    line(out, "detected", format!("{by}; messages of the computation: {messages}{waits}"))
+}
+
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     // The promise of a detector is per round and is printed there.
     let promise = if report.detection.is_some() { String::new() } else { formula(report) };
@@ -201,6 +235,9 @@ fn formula(report: &Report) -> String {
                 "entry" => (report.entries, "entries"),
                 "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
+                "snapshot" => (report.requests, "snapshots"),
+                "work" => (report.requests, "messages of the computation"),
+                "wait" => (report.requests, "waits"),
                 // There is only one agreement, so there is nothing to multiply.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
@@ -242,6 +279,7 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         (_, Some(_), _) => "from the start of an election to its outcome",
         (.., Some(_)) => "to decision",
         (None, None, None) if report.clock.is_some() => "to set a clock",
+        (None, None, None) if report.snapshot.is_some() => "to complete a snapshot",
         (None, None, None) => "to enter the free section",
     };
     let parts: Vec<String> =

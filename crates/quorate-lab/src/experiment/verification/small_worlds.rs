@@ -32,6 +32,8 @@ pub(super) struct SmallWorld {
     /// Strategy of process 0, if it is a traitor.
     traitor: Option<Strategy>,
     pub(super) only: Option<Property>,
+    /// Whether links keep the order of messages.
+    ordered: bool,
 }
 
 /// Maximum memory of one search in bytes: enough for tens of millions of states.
@@ -52,6 +54,7 @@ impl SmallWorld {
             tolerates: None,
             traitor: None,
             only: None,
+            ordered: true,
         }
     }
 
@@ -71,6 +74,11 @@ impl SmallWorld {
     /// or belong to different trees.
     fn asked_by(self, pair: [u32; 2]) -> Self {
         Self { pair: Some(pair), ..self.asking(2) }
+    }
+
+    /// Links that do not keep the order of messages, unless the algorithm assumes it.
+    fn unordered(self, profile: &Profile) -> Self {
+        Self { ordered: profile.assumes.contains(&Assumption::Fifo), ..self }
     }
 
     fn crashing(self, crashes: u8) -> Self {
@@ -105,6 +113,7 @@ impl SmallWorld {
             request: self.pair.into_iter().flatten().map(asks_at_once).collect(),
             quorums: self.quorums.map(str::to_owned),
             tolerates: self.tolerates,
+            fifo: self.ordered,
             ..Scenario::new(self.algorithm, self.n)
         };
         CheckConfig {
@@ -156,6 +165,9 @@ impl SmallWorld {
             0 => {}
             1 => words += " and recovery",
             _ => words += " and recoveries",
+        }
+        if !self.ordered {
+            words += ", any order of messages";
         }
         if let Some(strategy) = self.traitor {
             words += &format!(", p0 is a traitor ({strategy})");
@@ -233,6 +245,13 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
         Layer::Allocation => vec![small(3), small(3).crashing(tolerates(1))],
+        Layer::Snapshot => vec![small(3).asking(1), small(3).asking(2)]
+            .into_iter()
+            .map(|world| world.unordered(profile))
+            .collect(),
+        // On unordered links a token may overtake a message again and again, which a search takes for starvation.
+        Layer::Detection if profile.assumes.contains(&Assumption::Fifo) => vec![small(3)],
+        Layer::Detection => vec![small(3), small(3).twice(), small(4)],
         _ => Vec::new(),
     }
 }
@@ -303,6 +322,8 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
         "bracha-echo-only" => {
             vec![small(4).asking(1).lying(Strategy::Equivocator).only(breaks)]
         }
+        "safra-uncoloured" => vec![small(2).only(breaks), small(3).only(breaks)],
+        "chandy-lamport-unordered" => vec![small(2).unordered(profile).only(breaks)],
         _ if profile.layer == Layer::Agreement => {
             vec![small(3).tolerating(1), small(4).tolerating(2)]
         }

@@ -5,11 +5,12 @@ use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::allocation::Claim;
 use quorate_core::election::{Candidates, Output};
 use quorate_core::multicast::{Content, Group};
+use quorate_core::snapshot::{self, SnapshotId, Transfer};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
 use super::{
     CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder, Me1, MutexEvent,
-    TotalOrder,
+    Snapshots, TotalOrder,
 };
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
@@ -264,4 +265,46 @@ fn the_three_orders() {
     ];
     assert!(multicast(&two_orders, &all, &[]).contains(&Property::TotalOrder));
     assert!(!multicast(&two_orders[..4], &all, &[]).contains(&Property::TotalOrder));
+}
+
+/// Properties that a snapshot of two processes breaks: p0 sends one coin and begins a snapshot.
+fn snapshot(outputs: &[(u32, snapshot::Output)]) -> Vec<Property> {
+    let mut run = Snapshots::new([10, 10]);
+    let transfer = snapshot::Command::Transfer { to: ProcessId::new(1), amount: 1 };
+    run.on_command(at(1, 0), &transfer);
+    run.on_command(at(2, 0), &snapshot::Command::Record);
+    for (process, output) in outputs {
+        run.on_output(at(3, *process), output);
+    }
+    run.end(Time(9), Ending::Quiescent);
+    let found = [run.cut(), run.channels(), run.termination()];
+    found.into_iter().flatten().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn snapshots_that_are_inconsistent_inexact_or_incomplete() {
+    use snapshot::Output::{Completed, Received, Recorded, RecordedChannel};
+    let [p0, p1] = [0, 1].map(ProcessId::new);
+    let snapshot_id = SnapshotId { initiator: p0, number: 0 };
+    let coin = Transfer { id: 0, amount: 1 };
+    let recorded = |balance| Recorded { snapshot: snapshot_id, balance };
+    let channel = |from, transfers| RecordedChannel { snapshot: snapshot_id, from, transfers };
+    let completed = || Completed { snapshot: snapshot_id };
+    let right = [
+        (0, recorded(9)),
+        (1, recorded(10)),
+        (1, Received { from: p0, transfer: coin }),
+        (1, channel(p0, vec![coin])),
+        (1, completed()),
+        (0, channel(p1, vec![])),
+        (0, completed()),
+    ];
+    assert_eq!(snapshot(&right), []);
+    assert_eq!(snapshot(&right[..6]), [Property::SnapshotTermination]);
+    let mut wrong = right.clone();
+    wrong[3].1 = channel(p0, vec![]);
+    assert_eq!(snapshot(&wrong), [Property::ChannelState]);
+    wrong.clone_from(&right);
+    wrong[0].1 = recorded(10);
+    assert_eq!(snapshot(&wrong), [Property::ConsistentCut]);
 }

@@ -4,6 +4,7 @@
 //! engine's moments and endings, and the states that `observe/` keeps: beliefs, followers, mutex events.
 
 mod accuracy;
+mod announcements;
 mod backlog;
 mod causal_order;
 mod clock_condition;
@@ -23,10 +24,12 @@ mod fifo_order;
 mod me1;
 mod me2;
 mod me3;
+mod snapshots;
 mod total_order;
 mod violation;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use announcements::Announcements;
 pub(crate) use causal_order::CausalOrder;
 pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use clock_error::{ClockError, Setting};
@@ -43,6 +46,7 @@ pub(crate) use fifo_order::FifoOrder;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
+pub(crate) use snapshots::Snapshots;
 pub(crate) use total_order::TotalOrder;
 pub use violation::{Evidence, Violation, name_all};
 

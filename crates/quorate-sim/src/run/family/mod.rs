@@ -7,17 +7,21 @@
 pub(crate) mod agreement;
 pub(crate) mod allocation;
 pub(crate) mod clock;
+pub(crate) mod detection;
 pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
+pub(crate) mod snapshot;
 
 pub use agreement::AgreementMonitors;
 pub use allocation::AllocationMonitors;
 pub use clock::ClockMonitors;
+pub use detection::DetectionMonitors;
 pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
+pub use snapshot::SnapshotMonitors;
 
 pub use super::monitors::{Finding, Monitors, ReportContext, RunEnd};

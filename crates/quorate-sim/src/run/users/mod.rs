@@ -6,15 +6,23 @@
 mod agreement;
 mod allocation;
 mod clock;
+mod detection;
 mod detector;
 mod election;
 mod multicast;
 mod mutex;
+mod scripted;
+mod snapshot;
 
 pub use agreement::AgreementUsers;
 pub use allocation::AllocationUsers;
 pub use clock::ClockUsers;
+pub(crate) use detection::planned_scripts;
+pub use detection::{DetectionUser, detection_commands};
 pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
+pub use scripted::{ScriptedUser, ScriptedUsers};
+pub(crate) use snapshot::planned_commands;
+pub use snapshot::{SnapshotUser, scripted_commands};

@@ -1,0 +1,10 @@
+//! Snapshots: algorithms that record the global state of a computation while it goes on.
+
+mod account;
+mod chandy_lamport;
+mod chandy_lamport_unordered;
+mod lai_yang;
+
+pub use chandy_lamport::ChandyLamport;
+pub use chandy_lamport_unordered::ChandyLamportUnordered;
+pub use lai_yang::LaiYang;
