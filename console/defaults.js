@@ -8,6 +8,7 @@ const BY_FAMILY = {
   multicast: { processes: 4, requesters: "2", repeat: 2 },
   detector: { processes: 5, faults: { crash: ["3@5ms"] } },
   time: { processes: 4, requesters: "all", "clock-offset": "250ms" },
+  replication: { processes: 5, requesters: "2", repeat: 2, spread: "80ms", think: "10ms" },
 };
 
 /**

@@ -10,6 +10,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::replication::Replication;
 
 use crate::agreement::{
     BenOr, ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
@@ -31,6 +32,7 @@ use crate::mutex::{
     QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
     RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
+use crate::replication::{Raft, RaftCommitsOldTerms};
 
 /// Receives the type of every algorithm, with one method per family.
 pub trait Visitor {
@@ -56,6 +58,9 @@ pub trait Visitor {
 
     /// Visits a clock synchronisation algorithm.
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self);
+
+    /// Visits an algorithm that replicates a log.
+    fn replication<A: Algorithm + Replication + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -127,4 +132,6 @@ catalogue! {
     detector VcubeDiagnosis,
     clock Cristian,
     clock Berkeley,
+    replication Raft,
+    replication RaftCommitsOldTerms,
 }

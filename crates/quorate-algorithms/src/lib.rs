@@ -2,7 +2,8 @@
 //!
 //! # Modules
 //!
-//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock`] and [`replication`]: the algorithms by
+//!   family.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
 //! - [`Instances`] runs numbered copies of a process, [`Parallel`] runs two processes side by side.
@@ -30,6 +31,7 @@ pub mod literature;
 pub mod multicast;
 pub mod mutex;
 mod parallel;
+pub mod replication;
 mod setup;
 
 pub use algorithm::{Algorithm, Piggybacking, Sendable, Shape, Sound};

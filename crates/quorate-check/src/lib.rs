@@ -3,7 +3,8 @@
 //! # Main types
 //!
 //! - [`World`] is the model of processes that exchange messages, crash and are notified of crashes. [`Budget`] limits its
-//!   faults. [`MutexUsers`], [`ElectionUsers`], [`AgreementUsers`] and [`MulticastUsers`] issue commands and judge.
+//!   faults. [`MutexUsers`], [`ElectionUsers`], [`AgreementUsers`], [`MulticastUsers`] and [`ReplicationUsers`] issue
+//!   commands and judge.
 //! - [`explore()`] visits all states of a [`Model`] breadth first, so that a [`Counterexample`] is a shortest one unless
 //!   partial-order reduction was in use. The [`Exploration`] does not depend on the number of threads.
 //! - [`scenario_of`] makes a scenario of a counterexample, which the simulator runs to the same end.
@@ -28,6 +29,6 @@ pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
 pub use model::{FairnessClass, Model, Successor};
 pub use users::{
     AgreementUserState, AgreementUsers, ElectionUserState, ElectionUsers, MulticastUserState,
-    MulticastUsers, MutexUserState, MutexUsers, Users,
+    MulticastUsers, MutexUserState, MutexUsers, ReplicationUserState, ReplicationUsers, Users,
 };
 pub use world::{Action, ActionKind, Budget, State, World};

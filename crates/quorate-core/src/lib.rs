@@ -41,6 +41,7 @@ mod process_id;
 mod process_set;
 mod profile;
 pub mod quorum;
+pub mod replication;
 pub mod sorted;
 mod spanning_tree;
 mod stack;

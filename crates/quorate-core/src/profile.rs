@@ -227,11 +227,25 @@ pub enum Property {
     ClockError,
     /// Deviation between clocks that were synchronised together is within the promised bound.
     ClockPrecision,
+    /// A term of a replicated log has one leader.
+    ElectionSafety,
+    /// A leader of a replicated log never changes its own log.
+    LeaderAppendOnly,
+    /// Replicated logs agree up to every entry that they share.
+    LogMatching,
+    /// Later leaders have all committed entries.
+    LeaderCompleteness,
+    /// Replicas apply the same commands in the same order.
+    StateMachineSafety,
+    /// Replicas apply only submitted commands, each once.
+    CommandIntegrity,
+    /// Liveness of a replicated log: submitted commands are applied.
+    CommandLiveness,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 27] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -251,6 +265,13 @@ impl Property {
         Self::EventualAccuracy,
         Self::ClockError,
         Self::ClockPrecision,
+        Self::ElectionSafety,
+        Self::LeaderAppendOnly,
+        Self::LogMatching,
+        Self::LeaderCompleteness,
+        Self::StateMachineSafety,
+        Self::CommandIntegrity,
+        Self::CommandLiveness,
         Self::ClockCondition,
     ];
 
@@ -275,6 +296,13 @@ impl Property {
             | Self::TotalOrder => Layer::Multicast,
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
+            Self::ElectionSafety
+            | Self::LeaderAppendOnly
+            | Self::LogMatching
+            | Self::LeaderCompleteness
+            | Self::StateMachineSafety
+            | Self::CommandIntegrity
+            | Self::CommandLiveness => Layer::Replication,
         })
     }
 
@@ -301,6 +329,13 @@ impl Property {
             Self::EventualAccuracy => "eventual-accuracy",
             Self::ClockError => "error-bound",
             Self::ClockPrecision => "precision",
+            Self::ElectionSafety => "election-safety",
+            Self::LeaderAppendOnly => "leader-append-only",
+            Self::LogMatching => "log-matching",
+            Self::LeaderCompleteness => "leader-completeness",
+            Self::StateMachineSafety => "state-machine-safety",
+            Self::CommandIntegrity => "integrity",
+            Self::CommandLiveness => "liveness",
         }
     }
 
@@ -340,6 +375,19 @@ impl Property {
             }
             Self::ClockPrecision => {
                 "clocks that were set together differ by at most the promised bound"
+            }
+            Self::ElectionSafety => "at most one process leads in a term",
+            Self::LeaderAppendOnly => "a leader never deletes or overwrites entries of its log",
+            Self::LogMatching => {
+                "logs with the same term at an index are identical up to that index"
+            }
+            Self::LeaderCompleteness => {
+                "the leaders of later terms have every committed entry in their logs"
+            }
+            Self::StateMachineSafety => "all processes apply the same commands in the same order",
+            Self::CommandIntegrity => "an applied command was submitted, and is applied once",
+            Self::CommandLiveness => {
+                "every live process applies each command that is submitted at a live process"
             }
         }
     }

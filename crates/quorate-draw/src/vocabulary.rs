@@ -67,6 +67,9 @@ phrases! {
     CannotSetClock "fails" "cannot set its clock",
     Suspects "suspects" "suspects",
     Trusts "trusts" "trusts again",
+    Submits "submits" "gets a command",
+    Applies "applies" "applies a command",
+    Truncates "truncates" "deletes entries of its log",
     Refuses "refuses" "refuses a command",
     Timer "timer" "a timer expires",
     // The rest of the legend.

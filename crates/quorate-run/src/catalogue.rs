@@ -14,6 +14,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::replication::Replication;
 use quorate_core::{ProcessId, Profile, Span};
 use quorate_sim::Outcome;
 
@@ -95,6 +96,16 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::clock::<A>,
             explore: exhaustive::timeless::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of an algorithm that replicates a log.
+    pub const fn replication<A: Algorithm + Replication + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::replication::<A>,
+            explore: exhaustive::replication::<A>,
             round: None,
         }
     }
@@ -219,5 +230,9 @@ impl Visitor for Catalogue {
 
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self) {
         self.entries.push(Entry::clock::<A>());
+    }
+
+    fn replication<A: Algorithm + Replication + 'static>(&mut self) {
+        self.entries.push(Entry::replication::<A>());
     }
 }

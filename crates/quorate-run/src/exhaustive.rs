@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
-    Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
+    Exploration, Model, MulticastUsers, MutexUsers, Progress, ReplicationUsers, State, Users,
+    World,
 };
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::election::{self, Candidates, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
+use quorate_core::replication::{self, Replication};
 use quorate_core::{
     Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
 };
@@ -237,6 +239,31 @@ fn explore_multicast(
     explore_algorithm(config, on_progress, algorithm, users, "nothing is ever delivered")
 }
 
+/// Explores the replication of a log of commands.
+pub(crate) fn replication<A: Algorithm + Replication + 'static>(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Explored {
+    explore_replication(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
+}
+
+fn explore_replication(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+    algorithm: &ErasedAlgorithm<replication::Command, replication::Output, replication::Misuse>,
+) -> Explored {
+    let profile = (algorithm.facts.profile_of)(&check_setup(config, &algorithm.facts)?);
+    let users = ReplicationUsers {
+        requests: config.requests(),
+        promised: Property::ALL
+            .into_iter()
+            .filter(|property| config.judges(&profile, *property))
+            .collect(),
+        traitors: config.traitors(),
+    };
+    explore_algorithm(config, on_progress, algorithm, users, "no command is ever applied")
+}
+
 /// Refuses an algorithm about which a world without time tells nothing.
 pub(crate) fn timeless<A: Algorithm>(_: &CheckConfig, _: ProgressCallback<'_>) -> Explored {
     Err(refused(&A::PROFILE, "algorithm", TIMELESS))
@@ -268,8 +295,9 @@ impl CheckConfig {
     /// Byzantine processes with their strategies. Fails if the explorer cannot use one of them.
     fn strategies(&self, profile: &Profile) -> Result<Vec<(ProcessId, Strategy)>, CannotRun> {
         let traitors = &self.scenario.faults.traitor;
-        if !traitors.is_empty() && !matches!(profile.layer, Layer::Agreement | Layer::Multicast) {
-            let problem = "only agreement and multicast are explored with traitors; leave them out";
+        let lies = [Layer::Agreement, Layer::Multicast, Layer::Replication];
+        if !traitors.is_empty() && !lies.contains(&profile.layer) {
+            let problem = "only agreement, multicast and replication are explored with traitors; leave them out";
             return Err(refused(profile, "faults.traitor", problem));
         }
         let fixed = |traitor: &Traitor| match (traitor.process, traitor.strategy) {
@@ -367,7 +395,8 @@ fn explore_world(
         let problem = "multicasts are not explored with recoveries; leave them out";
         return Err(refused(profile, "recoveries", problem));
     }
-    world.budget = config.budget;
+    // Only timers that may expire at any time are limited in number.
+    world.budget = Budget { timeouts: 0, ..config.budget };
     world.fifo = scenario.fifo;
     (world.partial_order_reduction, world.symmetry_reduction) =
         (config.reductions.partial_order, config.reductions.symmetry);
@@ -384,8 +413,15 @@ fn explore_world(
     let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
+    let expires_at_any_time = profile.assumes.contains(&Assumption::EventualSynchrony);
     if is_timed {
-        world = world.with_timers(algorithm.bound);
+        world = match expires_at_any_time {
+            true => {
+                world.budget.timeouts = config.budget.timeouts;
+                world.with_timeouts()
+            }
+            false => world.with_timers(algorithm.bound),
+        };
         found = search(config, &world, config.bounds, on_progress)?;
     }
     if matches!(found.end, End::Cyclic) {
@@ -548,6 +584,10 @@ fn report(
     };
     let depth = found.progress.depth;
     let is_limited = profile != &algorithm.unlimited;
+    let limit = match profile.assumes.contains(&Assumption::EventualSynchrony) {
+        true => format!("at most {} timers expire", config.budget.timeouts),
+        false => format!("the search ends after {ROUNDS} rounds"),
+    };
     let judged = |property: Property| {
         let (status, detail) = match (&found.end, property) {
             (_, not_explorable) if NOT_EXPLORABLE.contains(&not_explorable) => {
@@ -559,7 +599,7 @@ fn report(
             _ if !config.judges(profile, property)
                 && algorithm.unlimited.guarantees.contains(&property) =>
             {
-                (Status::NotChecked, format!("the search ends after {ROUNDS} rounds"))
+                (Status::NotChecked, limit.clone())
             }
             // Users check only what the algorithm promises or the scenario watches.
             _ if !config.judges(profile, property) => {
@@ -571,6 +611,11 @@ fn report(
             _ if config.only.is_some_and(|only| only != property) => {
                 (Status::NotChecked, "not checked in this search".to_owned())
             }
+            (End::Exhausted, _)
+                if is_limited && profile.assumes.contains(&Assumption::EventualSynchrony) =>
+            {
+                (Status::Holds, format!("{}, while {limit}", property.sentence()))
+            }
             (End::Exhausted, _) if is_limited => {
                 (Status::Holds, format!("{}, in the first {ROUNDS} rounds", property.sentence()))
             }
@@ -579,7 +624,10 @@ fn report(
             (End::Broken(_), _) => {
                 (Status::NotChecked, "the search ended with the first violation".to_owned())
             }
-            (_, Property::ME2 | Property::E2 | Property::Termination) => (
+            (
+                _,
+                Property::ME2 | Property::E2 | Property::Termination | Property::CommandLiveness,
+            ) => (
                 Status::NotChecked,
                 format!("no deadlock to depth {depth}; starvation needs every state"),
             ),
@@ -589,7 +637,7 @@ fn report(
     };
     let outside =
         |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
-    let Budget { crashes, recoveries, losses, suspicions } = config.budget;
+    let Budget { crashes, recoveries, losses, suspicions, .. } = config.budget;
     let n = config.scenario.processes;
     let tolerates = algorithm.tolerates;
     let traitors = config.scenario.faults.traitor.len();

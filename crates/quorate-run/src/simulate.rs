@@ -11,12 +11,14 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
+use quorate_core::replication::{self, Replication};
 use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
     run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    run_replication,
 };
 
 #[cfg(feature = "fast")]
@@ -159,6 +161,21 @@ impl Family for ClockFamily {
     ) -> Result<Outcome, RunError> {
         let roles = if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
         run_clock(run.scenario, &run.info, roles, run.conditions, factory, run.trace)
+    }
+}
+
+struct ReplicationFamily;
+
+impl Family for ReplicationFamily {
+    type Command = replication::Command;
+    type Output = replication::Output;
+    type Misuse = replication::Misuse;
+
+    fn run<P: Replication + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_replication(run.scenario, &run.info, run.conditions, factory, run.trace)
     }
 }
 
@@ -305,6 +322,13 @@ pub(crate) fn clock<A: Algorithm + ClockSync + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<ClockFamily, A>(simulation)
+}
+
+/// Simulates the replication of a log of commands.
+pub(crate) fn replication<A: Algorithm + Replication + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<ReplicationFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

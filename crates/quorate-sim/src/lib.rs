@@ -4,7 +4,7 @@
 //!
 //! - [`Scenario`] describes a run. [`parse`] and [`load()`] read it from a file, with its [`fault::Faults`].
 //! - [`World`] drives any [`quorate_core::Process`], with a [`User`] that gives commands and an [`observer::Observer`].
-//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`] and [`run_clock`] run a
+//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`], [`run_clock`] and [`run_replication`] run a
 //!   scenario with the monitors of its family, and return an [`Outcome`] with the [`Report`].
 //! - [`monitor`] checks the properties, [`trace`] writes and reads traces.
 //!
@@ -30,15 +30,16 @@ pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
 pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
+pub use run::family::replication::run_replication;
 pub use run::family::{
     AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
-    MutexMonitors,
+    MutexMonitors, ReplicationMonitors,
 };
 pub use run::report::Report;
 pub use run::{
     AgreementUsers, AlgorithmInfo, Bytes, ClockUsers, Conditions, DetectorUsers, ElectionUsers,
-    MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError, Watch, family,
-    report,
+    MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, ReplicationUsers,
+    RunError, Watch, family, report,
 };
 pub use scenario::{
     Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,

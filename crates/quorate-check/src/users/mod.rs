@@ -7,6 +7,7 @@ mod agreement;
 mod election;
 mod multicast;
 mod mutex;
+mod replication;
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -17,6 +18,7 @@ pub use agreement::{AgreementUserState, AgreementUsers};
 pub use election::{ElectionUserState, ElectionUsers};
 pub use multicast::{MulticastUserState, MulticastUsers};
 pub use mutex::{MutexUserState, MutexUsers};
+pub use replication::{ReplicationUserState, ReplicationUsers};
 
 /// The users of a family of algorithms.
 pub trait Users: Send + Sync {

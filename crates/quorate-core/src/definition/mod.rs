@@ -11,3 +11,4 @@ pub mod agreement;
 pub mod election;
 pub mod multicast;
 pub mod mutex;
+pub mod replication;

@@ -98,12 +98,15 @@ pub(super) enum MarkerKind {
     Delivers,
     Follows,
     SetsClock,
+    Submits,
+    Applies,
+    Truncates,
     Refuses,
     Timer,
 }
 
 impl MarkerKind {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Crashes,
         Self::Recovers,
         Self::Wins,
@@ -118,6 +121,9 @@ impl MarkerKind {
         Self::CannotSetClock,
         Self::Suspects,
         Self::Trusts,
+        Self::Submits,
+        Self::Applies,
+        Self::Truncates,
         Self::Refuses,
         Self::Timer,
     ];
@@ -139,6 +145,9 @@ impl MarkerKind {
             Self::CannotSetClock => Phrase::CannotSetClock,
             Self::Suspects => Phrase::Suspects,
             Self::Trusts => Phrase::Trusts,
+            Self::Submits => Phrase::Submits,
+            Self::Applies => Phrase::Applies,
+            Self::Truncates => Phrase::Truncates,
             Self::Refuses => Phrase::Refuses,
             Self::Timer => Phrase::Timer,
         }
@@ -174,7 +183,7 @@ impl MarkerKind {
                 let corners = [p(0.0, -1.2), p(1.2, 0.0), p(0.0, 1.2), p(-1.2, 0.0)];
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
-            Self::Proposes => {
+            Self::Proposes | Self::Submits => {
                 let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
                 svg.path("sign hollow", &format!("M{}Z", corners.join("L")));
             }
@@ -182,7 +191,7 @@ impl MarkerKind {
                 let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
-            Self::Delivers => svg.circle("sign solid", (x, y), r * 0.8),
+            Self::Delivers | Self::Applies => svg.circle("sign solid", (x, y), r * 0.8),
             Self::Follows => svg.circle("sign hollow", (x, y), r * 0.8),
             Self::Blocked => {
                 let corners = [p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)];
@@ -191,7 +200,7 @@ impl MarkerKind {
                     &format!("M{}ZM{}L{}", corners.join("L"), p(-0.9, 0.0), p(0.9, 0.0)),
                 );
             }
-            Self::GivesUp | Self::CannotSetClock => {
+            Self::GivesUp | Self::CannotSetClock | Self::Truncates => {
                 svg.circle("sign hollow bad", (x, y), r);
                 svg.line("sign bad", (x - r * 0.7, y + r * 0.7), (x + r * 0.7, y - r * 0.7));
             }

@@ -247,6 +247,7 @@ impl TimelineBuilder {
             Mark::Crashed => Some(Some(ActivityKind::Down)),
             Mark::Recovered(Memory::Kept | Memory::Lost) => Some(None),
             Mark::Sent | Mark::Delivered | Mark::Blocked | Mark::Suspected | Mark::Trusted => None,
+            Mark::Submitted | Mark::Applied | Mark::Truncated => None,
         };
         if let Some(activity) = activity {
             self.set_activity(process, at, activity);
@@ -263,6 +264,9 @@ impl TimelineBuilder {
             Mark::Trusted => MarkerKind::Trusts,
             Mark::Set => MarkerKind::SetsClock,
             Mark::Failed => MarkerKind::CannotSetClock,
+            Mark::Submitted => MarkerKind::Submits,
+            Mark::Applied => MarkerKind::Applies,
+            Mark::Truncated => MarkerKind::Truncates,
             Mark::Left if !annotation.text.is_empty() => MarkerKind::GivesUp,
             _ => return,
         };

@@ -11,3 +11,4 @@ mod from_text;
 mod multicast;
 mod mutex;
 mod quorum;
+mod replication;

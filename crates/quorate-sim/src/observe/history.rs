@@ -40,6 +40,12 @@ pub enum Mark {
     Set,
     /// The process failed to set its clock.
     Failed,
+    /// The process was handed a command of a client.
+    Submitted,
+    /// The process applied a command of its log.
+    Applied,
+    /// The process deleted entries of its log.
+    Truncated,
     /// The process has crashed.
     Crashed,
     /// The process recovered, with or without memory.

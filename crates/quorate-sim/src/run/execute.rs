@@ -286,6 +286,7 @@ fn common_report(
         clock: None,
         election: None,
         agreement: None,
+        replication: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         over: None,

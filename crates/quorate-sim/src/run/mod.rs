@@ -21,5 +21,6 @@ pub use error::{Bytes, RunError};
 pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
     AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
+    ReplicationUsers,
 };
 pub use watch::Watch;

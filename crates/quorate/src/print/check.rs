@@ -92,6 +92,7 @@ fn title(flags: &CheckFlags) -> String {
         Some(Layer::Agreement) => None,
         Some(Layer::Election) => Some("starting elections"),
         Some(Layer::Multicast) => Some("multicasting"),
+        Some(Layer::Replication) => Some("submitting"),
         _ => Some("requesting"),
     };
     if let Some(doing) = doing {

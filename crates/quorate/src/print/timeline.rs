@@ -44,9 +44,11 @@ pub(crate) fn write(
         return Ok(false);
     }
     let election = outcome.report.election.is_some();
+    let replication = outcome.report.replication.is_some();
     let mut used = match outcome.report.family {
         family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
+        _ if replication => vec![INSIDE],
         _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
@@ -57,16 +59,16 @@ pub(crate) fn write(
     }
     let legend = [
         (WAITING, if election { "takes part" } else { "waiting" }),
-        (INSIDE, if election { "leads" } else { "inside" }),
+        (INSIDE, if election || replication { "leads" } else { "inside" }),
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "recovery"),
         (SENDS, "multicasts"),
         (SETS, "sets its clock"),
-        (FAILS, "fails to set it"),
+        (FAILS, if replication { "deletes entries" } else { "fails to set it" }),
         (DELIVERS, if election { "follows another" } else { "delivers" }),
-        (PROPOSES, "proposes"),
-        (DECIDES, "decides"),
+        (PROPOSES, if replication { "gets a command" } else { "proposes" }),
+        (DECIDES, if replication { "applies one" } else { "decides" }),
         (BLOCKED, "is blocked"),
         (SUSPECTS, "suspects a process"),
         (TRUSTS, "trusts a process again"),
@@ -100,6 +102,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(Memory::Lost) => IDLE,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
             Mark::Proposed | Mark::Decided | Mark::Blocked => state,
+            Mark::Submitted | Mark::Applied | Mark::Truncated => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -114,6 +117,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(_) => BACK,
             Mark::Sent => SENDS,
             Mark::Delivered => DELIVERS,
+            Mark::Submitted => PROPOSES,
+            Mark::Applied => DECIDES,
+            Mark::Truncated => FAILS,
             Mark::Proposed => PROPOSES,
             Mark::Decided => DECIDES,
             Mark::Blocked => BLOCKED,

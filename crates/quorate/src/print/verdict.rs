@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{agreement, clock, detection, election, timeline};
+use super::{agreement, clock, detection, election, replication, timeline};
 
 /// Maximum number of events shown that led to a violation.
 const EVIDENCE_MOST: usize = 8;
@@ -48,6 +48,8 @@ pub(crate) fn write(
         election::write(out, report, election)?;
     } else if let Some(agreed) = &report.agreement {
         agreement::write(out, report, agreed)?;
+    } else if let Some(log) = &report.replication {
+        replication::write(out, report, log)?;
     } else {
         write_entries(out, report)?;
     }

@@ -21,6 +21,7 @@ mod fifo_order;
 mod me1;
 mod me2;
 mod me3;
+mod replicated_logs;
 mod total_order;
 mod violation;
 
@@ -39,6 +40,7 @@ pub(crate) use fifo_order::FifoOrder;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
+pub(crate) use replicated_logs::ReplicatedLogs;
 pub(crate) use total_order::TotalOrder;
 pub use violation::{Evidence, Violation, name_all};
 

@@ -10,6 +10,7 @@ pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
+pub(crate) mod replication;
 
 pub use agreement::AgreementMonitors;
 pub use clock::ClockMonitors;
@@ -17,5 +18,6 @@ pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
+pub use replication::ReplicationMonitors;
 
 pub use super::monitors::{Finding, Monitors, ReportContext, RunEnd};

@@ -9,6 +9,7 @@ mod detector;
 mod election;
 mod multicast;
 mod mutex;
+mod replication;
 
 pub use agreement::AgreementUsers;
 pub use clock::ClockUsers;
@@ -16,3 +17,4 @@ pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
+pub use replication::ReplicationUsers;

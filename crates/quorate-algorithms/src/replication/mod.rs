@@ -1,0 +1,8 @@
+//! Replication: logs of commands that all replicas apply in the same order, although some of them crash or lie.
+
+mod common;
+mod raft;
+mod raft_commits_old_terms;
+
+pub use raft::Raft;
+pub use raft_commits_old_terms::RaftCommitsOldTerms;
