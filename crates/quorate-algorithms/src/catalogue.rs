@@ -32,7 +32,7 @@ use crate::mutex::{
     QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
     RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
-use crate::replication::{Raft, RaftCommitsOldTerms};
+use crate::replication::{MultiPaxos, Raft, RaftCommitsOldTerms};
 
 /// Receives the type of every algorithm, with one method per family.
 pub trait Visitor {
@@ -134,4 +134,5 @@ catalogue! {
     clock Berkeley,
     replication Raft,
     replication RaftCommitsOldTerms,
+    replication MultiPaxos,
 }

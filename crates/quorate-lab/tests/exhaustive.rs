@@ -113,6 +113,8 @@ fn replicated_logs_agree_in_every_state() {
         ("raft of two", expiring("raft", 2, 3)),
         ("raft of three", expiring("raft", 3, 1)),
         ("raft of three with a restart", restarted),
+        ("multi-paxos of two", expiring("multi-paxos", 2, 3)),
+        ("multi-paxos of three", expiring("multi-paxos", 3, 1)),
     ]));
 }
 

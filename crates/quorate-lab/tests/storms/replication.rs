@@ -18,6 +18,11 @@ fn raft_survives_storms() {
 }
 
 #[test]
+fn multi_paxos_survives_storms() {
+    holds("multi-paxos", 200);
+}
+
+#[test]
 fn figure_8_is_found_by_chance() {
     // About two of a thousand runs lose a committed entry. This is one of them.
     let name = "raft-commits-old-terms";
