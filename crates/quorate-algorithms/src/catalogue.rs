@@ -32,7 +32,7 @@ use crate::mutex::{
     QuorumMajority, QuorumPublished, QuorumPublishedDropping, QuorumWithoutAttempts, Raymond,
     RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
 };
-use crate::replication::{MultiPaxos, Raft, RaftCommitsOldTerms};
+use crate::replication::{MultiPaxos, Pbft, Raft, RaftCommitsOldTerms};
 
 /// Receives the type of every algorithm, with one method per family.
 pub trait Visitor {
@@ -135,4 +135,5 @@ catalogue! {
     replication Raft,
     replication RaftCommitsOldTerms,
     replication MultiPaxos,
+    replication Pbft,
 }

@@ -23,6 +23,11 @@ fn multi_paxos_survives_storms() {
 }
 
 #[test]
+fn pbft_survives_liars() {
+    holds("pbft", 200);
+}
+
+#[test]
 fn figure_8_is_found_by_chance() {
     // About two of a thousand runs lose a committed entry. This is one of them.
     let name = "raft-commits-old-terms";

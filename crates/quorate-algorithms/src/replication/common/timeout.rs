@@ -31,6 +31,11 @@ impl Timeouts {
         let bounds = CHOICES.saturating_add(2 * drawn).saturating_add(number);
         Span(self.bound.0.saturating_mul(bounds))
     }
+
+    /// Time within which a view has to make progress. It grows with each view for the same reason.
+    pub(crate) const fn view(self, number: u64) -> Span {
+        Span(self.bound.0.saturating_mul(number.saturating_mul(5).saturating_add(15)))
+    }
 }
 
 /// A hash of three numbers (the finaliser of SplitMix64).
