@@ -11,6 +11,7 @@ const BY_FAMILY = {
   "stable properties": { processes: 4, repeat: 2 },
   time: { processes: 4, requesters: "all", "clock-offset": "250ms" },
   "resource allocation": { processes: 5, requesters: "all" },
+  replication: { processes: 5, requesters: "2", repeat: 2, spread: "80ms", think: "10ms" },
 };
 
 /**

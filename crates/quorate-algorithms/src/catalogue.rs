@@ -12,6 +12,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::replication::Replication;
 use quorate_core::snapshot::Snapshot;
 
 use crate::agreement::{
@@ -43,6 +44,7 @@ use crate::mutex::{
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
     TokenRing,
 };
+use crate::replication::{MultiPaxos, Pbft, Raft, RaftCommitsOldTerms};
 use crate::snapshot::{ChandyLamport, ChandyLamportUnordered, LaiYang};
 
 /// Receives the type of every algorithm, with one method per family.
@@ -77,6 +79,8 @@ pub trait Visitor {
 
     /// Visits an algorithm that detects a stable property.
     fn detection<A: Algorithm + Detection + 'static>(&mut self);
+    /// Visits an algorithm that replicates a log.
+    fn replication<A: Algorithm + Replication + 'static>(&mut self);
 }
 
 macro_rules! catalogue {
@@ -166,4 +170,8 @@ catalogue! {
     detection SafraUncoloured,
     detection ChandyMisraHaasAnd,
     detection ChandyMisraHaasOr,
+    replication Raft,
+    replication RaftCommitsOldTerms,
+    replication MultiPaxos,
+    replication Pbft,
 }

@@ -2,9 +2,8 @@
 //!
 //! # Modules
 //!
-//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock`] and [`allocation`]: the algorithms
-//!   by family.
-//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`] and [`clock`]: the algorithms by family.
+//! - [`mutex`], [`election`], [`agreement`], [`multicast`], [`detector`], [`clock`], [`allocation`] and [`replication`]: the
+//!   algorithms by family.
 //! - [`snapshot`] and [`detection`]: algorithms that record a global state or detect stable properties.
 //! - [`Algorithm`] has the declarations of an algorithm, [`literature`] the published figures about its costs.
 //! - [`catalogue`] lists the algorithms. Processes are built from a [`Setup`].
@@ -35,6 +34,7 @@ pub mod literature;
 pub mod multicast;
 pub mod mutex;
 mod parallel;
+pub mod replication;
 mod setup;
 pub mod snapshot;
 

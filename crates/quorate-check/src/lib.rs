@@ -3,8 +3,8 @@
 //! # Main types
 //!
 //! - [`World`] is the model of processes that exchange messages, crash and are notified of crashes. [`Budget`] limits its
-//!   faults. [`MutexUsers`], [`ElectionUsers`], [`AgreementUsers`], [`MulticastUsers`] and [`AllocationUsers`]
-//!   issue commands and judge.
+//!   faults. Users, such as [`MutexUsers`] and [`ReplicationUsers`], issue commands and judge; there is one type for each
+//!   family.
 //! - [`explore()`] visits all states of a [`Model`] breadth first, so that a [`Counterexample`] is a shortest one unless
 //!   partial-order reduction was in use. The [`Exploration`] does not depend on the number of threads.
 //! - [`scenario_of`] makes a scenario of a counterexample, which the simulator runs to the same end.
@@ -30,6 +30,6 @@ pub use model::{FairnessClass, Model, Successor};
 pub use users::{
     AgreementUserState, AgreementUsers, AllocationUserState, AllocationUsers, DetectionUsers,
     ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,
-    MutexUsers, SnapshotUserState, SnapshotUsers, Users,
+    MutexUsers, ReplicationUserState, ReplicationUsers, SnapshotUserState, SnapshotUsers, Users,
 };
 pub use world::{Action, ActionKind, Budget, State, World};

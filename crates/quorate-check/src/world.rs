@@ -7,12 +7,13 @@
 //!   with its memory and without its timers.
 //! - A round ends when no message is in flight and no live process must do anything but wait for the end of the round.
 //! - A traitor treats each message that it should send by a fixed strategy. It does not crash as well.
-//! - Timers run only if a bound on message delay is given (`timing.rs`). Otherwise a process that sets a
-//!   timer makes the exploration void.
+//! - Timers run only if a bound on message delay is given, or if they may expire at any time (`timing.rs`). Otherwise a
+//!   process that sets a timer makes the exploration void.
 //!
 //! A state consists of numbers (`state.rs`). Each process with its user is stored once (`interner.rs`), and so is the
 //! result of each input to it (`transition.rs`).
 
+mod action;
 mod interner;
 mod node_store;
 mod reduction;
@@ -21,7 +22,6 @@ mod symmetry;
 mod timing;
 mod transition;
 
-use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +36,7 @@ use state::Envelope;
 use symmetry::Renaming;
 use transition::{Input, Transition};
 
+pub use action::{Action, ActionKind};
 pub use state::State;
 
 /// Maximum number of processes. Relations between two processes are kept in 64 bits, one bit per pair.
@@ -52,6 +53,19 @@ pub struct Budget {
     pub losses: u8,
     /// Number of wrong suspicions that may happen.
     pub suspicions: u8,
+    /// Number of timers that may expire, if they may expire at any time.
+    pub timeouts: u8,
+}
+
+/// The way in which timers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    /// There are no timers.
+    None,
+    /// Time advances in instants.
+    Instants,
+    /// Timers expire at any time.
+    AnyTime,
 }
 
 /// Model of processes and their users, which it knows only by number: see `node_store.rs`.
@@ -75,112 +89,11 @@ pub struct World<'w> {
     pub counter_window: Option<u64>,
     /// Bit set of the processes that never crash.
     pub immune: u64,
-    timed: bool,
+    timing: Timing,
     /// Set once an order of deliveries was skipped. A path may then not be a shortest one.
     skipped: AtomicBool,
     transitions: Interner<Transition>,
     renamings: OnceLock<Vec<Renaming>>,
-}
-
-/// An action, and optionally a crash of its process in the middle of the first multicast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// The action that happens.
-    pub kind: ActionKind,
-    /// Number of sends after which the process crashes; `None` if it does not crash.
-    pub crash_after: Option<u8>,
-}
-
-/// Actions that can happen in a world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ActionKind {
-    /// A message is delivered: the one at `index` among those of its link.
-    Deliver {
-        /// Process that sent the message.
-        from: u8,
-        /// Process that receives the message.
-        to: u8,
-        /// Position among the messages in flight on the link.
-        index: u8,
-    },
-    /// A user issues its next command.
-    Command(u8),
-    /// An observer is notified of a crash.
-    NotifyCrash {
-        /// Process that is notified.
-        observer: u8,
-        /// Process that has crashed.
-        victim: u8,
-    },
-    /// A process crashes between two of its steps.
-    Crash(u8),
-    /// A crashed process recovers with its memory.
-    Recover(u8),
-    /// A message is lost.
-    Lose {
-        /// Process that sent the message.
-        from: u8,
-        /// Process to which the message was sent.
-        to: u8,
-        /// Position among the messages in flight on the link.
-        index: u8,
-    },
-    /// An observer wrongly starts to suspect a live process.
-    Suspect {
-        /// Process that suspects the victim.
-        observer: u8,
-        /// Process that is wrongly suspected.
-        victim: u8,
-    },
-    /// An observer stops suspecting a live process.
-    Trust {
-        /// Process that trusts the victim again.
-        observer: u8,
-        /// Process that is no longer suspected.
-        victim: u8,
-    },
-    /// A process is informed that the round is over.
-    RoundEnd(u8),
-    /// A timer expires: the one at `index` among those of its process.
-    Expire {
-        /// Process that set the timer.
-        process: u8,
-        /// Position among the running timers of the process.
-        index: u8,
-    },
-    /// Time advances by one instant.
-    Tick,
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            ActionKind::Deliver { from, to, .. } => {
-                write!(f, "p{to} receives a message from p{from}")?
-            }
-            ActionKind::Command(process) => write!(f, "p{process} receives a command")?,
-            ActionKind::NotifyCrash { observer, victim } => {
-                write!(f, "p{observer} detects the crash of p{victim}")?;
-            }
-            ActionKind::Crash(victim) => write!(f, "p{victim} crashes")?,
-            ActionKind::Recover(process) => write!(f, "p{process} comes back")?,
-            ActionKind::Lose { from, to, .. } => {
-                write!(f, "a message from p{from} to p{to} is lost")?
-            }
-            ActionKind::Suspect { observer, victim } => {
-                write!(f, "p{observer} wrongly suspects p{victim}")?;
-            }
-            ActionKind::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
-            ActionKind::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
-            ActionKind::Expire { process, .. } => write!(f, "a timer of p{process} expires")?,
-            ActionKind::Tick => write!(f, "time advances by the maximum message delay")?,
-        }
-        match self.crash_after {
-            Some(1) => write!(f, " and crashes after 1 send"),
-            Some(sends) => write!(f, " and crashes after {sends} sends"),
-            None => Ok(()),
-        }
-    }
 }
 
 type Next = Successor<State, Action>;
@@ -207,7 +120,7 @@ impl<'w> World<'w> {
             never_quiescent: false,
             counter_window: None,
             immune: 0,
-            timed: false,
+            timing: Timing::None,
             skipped: AtomicBool::new(false),
             transitions: Interner::default(),
             renamings: OnceLock::new(),
@@ -215,7 +128,12 @@ impl<'w> World<'w> {
     }
 
     fn uses_partial_order_reduction(&self) -> bool {
-        self.partial_order_reduction && !self.never_quiescent && !self.timed
+        match self.timing {
+            Timing::None => self.partial_order_reduction && !self.never_quiescent,
+            Timing::Instants => false,
+            // Once no timer may expire any more, only messages are left, and their number is finite.
+            Timing::AnyTime => self.partial_order_reduction,
+        }
     }
 
     /// Whether a process that crashes may recover.
@@ -229,8 +147,10 @@ impl<'w> World<'w> {
 
     /// Renamings under which the initial state does not change, computed once.
     fn renamings(&self) -> &[Renaming] {
-        let work_out =
-            || if self.symmetry_reduction && !self.timed { self.symmetries() } else { Vec::new() };
+        let work_out = || match self.symmetry_reduction && self.timing == Timing::None {
+            true => self.symmetries(),
+            false => Vec::new(),
+        };
         self.renamings.get_or_init(work_out)
     }
 
@@ -261,7 +181,21 @@ impl<'w> World<'w> {
 
     /// The same world with timers, in which a message takes at most `bound`.
     #[must_use]
-    pub fn with_timers(mut self, bound: Span) -> Self {
+    pub fn with_timers(self, bound: Span) -> Self {
+        self.with_timing(Timing::Instants, Some(bound))
+    }
+
+    /// The same world with timers that expire at any time, as often as the budget allows. This is how timers behave if
+    /// messages may take arbitrarily long.
+    #[must_use]
+    pub fn with_timeouts(self) -> Self {
+        Self {
+            partial_order_reduction: self.partial_order_reduction,
+            ..self.with_timing(Timing::AnyTime, None)
+        }
+    }
+
+    fn with_timing(mut self, timing: Timing, bound: Option<Span>) -> Self {
         self.store.enable_timers(bound);
         Self {
             budget: self.budget,
@@ -270,7 +204,7 @@ impl<'w> World<'w> {
             never_quiescent: self.never_quiescent,
             counter_window: self.counter_window,
             immune: self.immune,
-            timed: true,
+            timing,
             ..Self::of(self.n, self.store)
         }
     }
@@ -396,7 +330,10 @@ impl<'w> World<'w> {
                 next.round_end_pending &= !(1 << process);
                 (process, Input::RoundEnd(next.round - 1))
             }
-            ActionKind::Expire { process, index } => (process, Input::Expired(index)),
+            ActionKind::Expire { process, index } => {
+                next.budget.timeouts = next.budget.timeouts.saturating_sub(1);
+                (process, Input::Expired(index))
+            }
             ActionKind::Tick => {
                 next.mark_late();
                 next.map_messages(|message| self.store.aged_message(message));
@@ -454,7 +391,7 @@ impl<'w> World<'w> {
     /// Lowers all counters of which only differences matter, so that states recur. With timers these counters are times,
     /// which each instant lowers instead.
     fn rebase(&self, state: &mut State) {
-        if !self.never_quiescent || self.timed {
+        if !self.never_quiescent || self.timing != Timing::None {
             return;
         }
         let nodes = state.nodes().iter().map(|node| self.store.summary(*node).counters);
@@ -614,8 +551,10 @@ impl Model for World<'_> {
             return;
         }
         state.up().for_each(|process| self.process_successors(state, process, successors));
-        if self.timed {
-            self.time_successors(state, successors);
+        match self.timing {
+            Timing::None => {}
+            Timing::Instants => self.time_successors(state, successors),
+            Timing::AnyTime => self.timeout_successors(state, successors),
         }
         self.fault_successors(state, successors);
     }

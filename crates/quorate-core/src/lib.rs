@@ -46,6 +46,7 @@ mod process_id;
 mod process_set;
 mod profile;
 pub mod quorum;
+pub mod replication;
 pub mod snapshot;
 pub mod sorted;
 mod spanning_tree;

@@ -121,6 +121,11 @@ impl Kind {
     pub const fn detection(name: &'static str) -> Self {
         Self { layer: Layer::Detection, name }
     }
+
+    /// A kind of message of a replicated log.
+    pub const fn replication(name: &'static str) -> Self {
+        Self { layer: Layer::Replication, name }
+    }
 }
 
 /// The problem that an algorithm solves, and thereby its layer in a stack.
@@ -146,6 +151,8 @@ pub enum Layer {
     Snapshot,
     /// Detection of stable properties of a computation.
     Detection,
+    /// Replication of a log of commands.
+    Replication,
 }
 
 impl Layer {
@@ -162,6 +169,7 @@ impl Layer {
             Self::Allocation => "allocation",
             Self::Snapshot => "snapshot",
             Self::Detection => "detection",
+            Self::Replication => "replication",
         }
     }
 
@@ -178,6 +186,7 @@ impl Layer {
             Self::Allocation => "resource allocation",
             Self::Snapshot => "snapshots",
             Self::Detection => "stable properties",
+            Self::Replication => "replication",
         }
     }
 }

@@ -248,11 +248,25 @@ pub enum Property {
     NoFalseDetection,
     /// Liveness of a detection: what is true is announced.
     EventualDetection,
+    /// A term of a replicated log has one leader.
+    ElectionSafety,
+    /// A leader of a replicated log never changes its own log.
+    LeaderAppendOnly,
+    /// Replicated logs agree up to every entry that they share.
+    LogMatching,
+    /// Later leaders have all committed entries.
+    LeaderCompleteness,
+    /// Replicas apply the same commands in the same order.
+    StateMachineSafety,
+    /// Replicas apply only submitted commands, each once.
+    CommandIntegrity,
+    /// Liveness of a replicated log: submitted commands are applied.
+    CommandLiveness,
 }
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 35] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -275,12 +289,19 @@ impl Property {
         Self::Exclusion,
         Self::NoStarvation,
         Self::Concurrency,
-        Self::ClockCondition,
+        Self::ElectionSafety,
+        Self::LeaderAppendOnly,
+        Self::LogMatching,
+        Self::LeaderCompleteness,
+        Self::StateMachineSafety,
+        Self::CommandIntegrity,
+        Self::CommandLiveness,
         Self::ConsistentCut,
         Self::ChannelState,
         Self::SnapshotTermination,
         Self::NoFalseDetection,
         Self::EventualDetection,
+        Self::ClockCondition,
     ];
 
     /// The properties of one family, and the properties of no particular family.
@@ -307,6 +328,13 @@ impl Property {
             Self::Exclusion | Self::NoStarvation | Self::Concurrency => Layer::Allocation,
             Self::ConsistentCut | Self::ChannelState | Self::SnapshotTermination => Layer::Snapshot,
             Self::NoFalseDetection | Self::EventualDetection => Layer::Detection,
+            Self::ElectionSafety
+            | Self::LeaderAppendOnly
+            | Self::LogMatching
+            | Self::LeaderCompleteness
+            | Self::StateMachineSafety
+            | Self::CommandIntegrity
+            | Self::CommandLiveness => Layer::Replication,
         })
     }
 
@@ -341,6 +369,13 @@ impl Property {
             Self::SnapshotTermination => "completion",
             Self::NoFalseDetection => "no-false-detection",
             Self::EventualDetection => "eventual-detection",
+            Self::ElectionSafety => "election-safety",
+            Self::LeaderAppendOnly => "leader-append-only",
+            Self::LogMatching => "log-matching",
+            Self::LeaderCompleteness => "leader-completeness",
+            Self::StateMachineSafety => "state-machine-safety",
+            Self::CommandIntegrity => "integrity",
+            Self::CommandLiveness => "liveness",
         }
     }
 
@@ -397,6 +432,19 @@ impl Property {
             }
             Self::NoFalseDetection => "a termination or a deadlock that is announced has happened",
             Self::EventualDetection => "every termination or deadlock is eventually announced",
+            Self::ElectionSafety => "at most one process leads in a term",
+            Self::LeaderAppendOnly => "a leader never deletes or overwrites entries of its log",
+            Self::LogMatching => {
+                "logs with the same term at an index are identical up to that index"
+            }
+            Self::LeaderCompleteness => {
+                "the leaders of later terms have every committed entry in their logs"
+            }
+            Self::StateMachineSafety => "all processes apply the same commands in the same order",
+            Self::CommandIntegrity => "an applied command was submitted, and is applied once",
+            Self::CommandLiveness => {
+                "every live process applies each command that is submitted at a live process"
+            }
         }
     }
 }

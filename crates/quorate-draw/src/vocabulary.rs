@@ -70,6 +70,9 @@ phrases! {
     Trusts "trusts" "trusts again",
     Records "records" "records its state",
     Announces "announces" "announces",
+    Submits "submits" "gets a command",
+    Applies "applies" "applies a command",
+    Truncates "truncates" "deletes entries of its log",
     Refuses "refuses" "refuses a command",
     Timer "timer" "a timer expires",
     // The rest of the legend.

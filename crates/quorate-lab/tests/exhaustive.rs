@@ -99,6 +99,26 @@ fn what_is_sound_holds_in_every_state() {
     ]));
 }
 
+/// A world of a replicated log in which one client submits a command and timers expire this often, at any time.
+fn expiring(algorithm: &str, n: usize, timeouts: u8) -> CheckConfig {
+    let mut config = some(algorithm, n, 1);
+    config.budget.timeouts = timeouts;
+    config
+}
+
+#[test]
+fn replicated_logs_agree_in_every_state() {
+    let mut restarted = crashing(expiring("raft", 3, 1), 1);
+    restarted.budget.recoveries = 1;
+    insta::assert_snapshot!(sound([
+        ("raft of two", expiring("raft", 2, 3)),
+        ("raft of three", expiring("raft", 3, 1)),
+        ("raft of three with a restart", restarted),
+        ("multi-paxos of two", expiring("multi-paxos", 2, 3)),
+        ("multi-paxos of three", expiring("multi-paxos", 3, 1)),
+    ]));
+}
+
 #[test]
 fn what_is_broken_has_a_shortest_counterexample_that_replays() {
     let worlds = [

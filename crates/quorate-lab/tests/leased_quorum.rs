@@ -73,7 +73,7 @@ fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
     }
 }
 
-const RESTART: Budget = Budget { crashes: 1, recoveries: 1, losses: 0, suspicions: 0 };
+const RESTART: Budget = Budget { crashes: 1, recoveries: 1, losses: 0, suspicions: 0, timeouts: 0 };
 
 /// Three voters, of which the first ones make requests and the last one restarts.
 fn restart_of_the_last(requesters: usize) -> CheckConfig {

@@ -16,6 +16,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
+use quorate_core::replication::Replication;
 use quorate_core::snapshot::Snapshot;
 use quorate_core::{ProcessId, Profile, Span};
 use quorate_sim::Outcome;
@@ -128,6 +129,16 @@ impl Entry {
             facts: Facts::of::<A>(),
             simulate: simulate::detection::<A>,
             explore: exhaustive::detection::<A>,
+            round: None,
+        }
+    }
+
+    /// Entry of an algorithm that replicates a log.
+    pub const fn replication<A: Algorithm + Replication + 'static>() -> Self {
+        Self {
+            facts: Facts::of::<A>(),
+            simulate: simulate::replication::<A>,
+            explore: exhaustive::replication::<A>,
             round: None,
         }
     }
@@ -264,5 +275,9 @@ impl Visitor for Catalogue {
 
     fn detection<A: Algorithm + Detection + 'static>(&mut self) {
         self.entries.push(Entry::detection::<A>());
+    }
+
+    fn replication<A: Algorithm + Replication + 'static>(&mut self) {
+        self.entries.push(Entry::replication::<A>());
     }
 }

@@ -4,25 +4,21 @@ use std::ops::ControlFlow;
 
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
-    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, DetectionUsers,
-    ElectionUsers, End, Exploration, Model, MulticastUsers, MutexUsers, Progress, SnapshotUsers,
-    State, Users, World,
+    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
+    Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::{self, Agreement};
-use quorate_core::detection::{self, Detection, StableProperty};
 use quorate_core::election::{self, Candidates, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
-use quorate_core::snapshot::{self, Snapshot};
 use quorate_core::{
     Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
 };
 use quorate_sim::fault::Traitor;
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::ProcessSelector;
-use quorate_sim::script::{Script, Step};
 use quorate_sim::traitor::Strategy;
-use quorate_sim::{Conditions, Expect, Scenario, detection_commands, proposals, scripted_commands};
+use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
 use crate::by_name::{entry, run};
@@ -32,8 +28,14 @@ use crate::facts::Facts;
 use crate::setup::setup;
 
 mod allocation;
+mod detection;
+mod replication;
+mod snapshot;
 
 pub(crate) use allocation::allocation;
+pub(crate) use detection::detection;
+pub(crate) use replication::replication;
+pub(crate) use snapshot::snapshot;
 
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
@@ -242,97 +244,6 @@ fn explore_multicast(
     explore_algorithm(config, on_progress, algorithm, users, "nothing is ever delivered")
 }
 
-/// Explores snapshots of a computation.
-pub(crate) fn snapshot<A: Algorithm + Snapshot + 'static>(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-) -> Explored {
-    explore_snapshot(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
-}
-
-fn explore_snapshot(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-    algorithm: &ErasedAlgorithm<snapshot::Command, snapshot::Output, snapshot::Misuse>,
-) -> Explored {
-    // A counterexample has the times of the steps, so the steps have to be written down.
-    let mut config = config.clone();
-    if config.scenario.script.is_empty() {
-        config.scenario.script = small_script(config.requests());
-    }
-    let n = config.scenario.processes;
-    let balance = |place: usize| config.scenario.values.get(place).copied();
-    let users = SnapshotUsers {
-        commands: scripted_commands(&config.scenario.script, n),
-        balances: (0..n).map(|place| balance(place).unwrap_or(snapshot::INITIAL_BALANCE)).collect(),
-        promised: config.judged(&algorithm.facts.profile),
-    };
-    explore_algorithm(&config, on_progress, algorithm, users, "no snapshot is ever complete")
-}
-
-/// A script in which each process sends money to the next one, begins its snapshots, and sends money again if there are two processes.
-fn small_script(records: Vec<u8>) -> Vec<Script> {
-    let n = records.len();
-    let script = |(process, records): (ProcessId, u8)| {
-        let to = ProcessId::from_index((process.index() + 1) % n);
-        let transfers = if n > 1 { vec![Step::Transfer { to, amount: 1 }] } else { Vec::new() };
-        let after = if n == 2 { transfers.clone() } else { Vec::new() };
-        let snapshots = vec![Step::Record; records.into()];
-        Script { process, steps: [transfers, snapshots, after].concat() }
-    };
-    ProcessId::all(n).zip(records).map(script).filter(|own| !own.steps.is_empty()).collect()
-}
-
-/// Explores a computation whose end or deadlock is detected.
-pub(crate) fn detection<A: Algorithm + Detection + 'static>(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-) -> Explored {
-    explore_detection(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
-}
-
-fn explore_detection(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-    algorithm: &ErasedAlgorithm<detection::Command, detection::Output, detection::Misuse>,
-) -> Explored {
-    let property = algorithm.facts.stable_property;
-    let mut config = config.clone();
-    if config.scenario.script.is_empty() {
-        config.scenario.script = small_computation(&config, property);
-    }
-    let commands = detection_commands(&config.scenario.script, config.scenario.processes);
-    let promised = config.judged(&algorithm.facts.profile);
-    let users = DetectionUsers { property, commands, promised };
-    explore_algorithm(&config, on_progress, algorithm, users, "nothing is ever announced")
-}
-
-/// A computation in which each process sends to the next one or waits for it.
-fn small_computation(config: &CheckConfig, property: StableProperty) -> Vec<Script> {
-    let n = config.scenario.processes;
-    let requests = match property {
-        StableProperty::Termination => vec![config.requests; n],
-        StableProperty::AndDeadlock | StableProperty::OrDeadlock => config.requests(),
-    };
-    let script = |(process, requests): (ProcessId, u8)| {
-        let next = ProcessId::from_index((process.index() + 1) % n);
-        let round = match property {
-            StableProperty::Termination => vec![Step::Send(next), Step::Rest],
-            StableProperty::AndDeadlock => vec![Step::Wait([next].into_iter().collect())],
-            StableProperty::OrDeadlock => {
-                vec![Step::Send(next), Step::Wait(ProcessSet::others(n, process))]
-            }
-        };
-        let rounds = if n > 1 { requests.into() } else { 0 };
-        let rounds = std::iter::repeat_n(round, rounds).flatten();
-        let begins =
-            property == StableProperty::Termination && process.number() == config.scenario.server;
-        let start = begins.then_some(Step::Start).into_iter();
-        Script { process, steps: start.chain(rounds).collect() }
-    };
-    ProcessId::all(n).zip(requests).map(script).filter(|own| !own.steps.is_empty()).collect()
-}
-
 /// Refuses an algorithm about which a world without time tells nothing.
 pub(crate) fn timeless<A: Algorithm>(_: &CheckConfig, _: ProgressCallback<'_>) -> Explored {
     Err(refused(&A::PROFILE, "algorithm", TIMELESS))
@@ -369,8 +280,9 @@ impl CheckConfig {
     /// Byzantine processes with their strategies. Fails if the explorer cannot use one of them.
     fn strategies(&self, profile: &Profile) -> Result<Vec<(ProcessId, Strategy)>, CannotRun> {
         let traitors = &self.scenario.faults.traitor;
-        if !traitors.is_empty() && !matches!(profile.layer, Layer::Agreement | Layer::Multicast) {
-            let problem = "only agreement and multicast are explored with traitors; leave them out";
+        let lies = [Layer::Agreement, Layer::Multicast, Layer::Replication];
+        if !traitors.is_empty() && !lies.contains(&profile.layer) {
+            let problem = "only agreement, multicast and replication are explored with traitors; leave them out";
             return Err(refused(profile, "faults.traitor", problem));
         }
         let fixed = |traitor: &Traitor| match (traitor.process, traitor.strategy) {
@@ -468,7 +380,8 @@ fn explore_world(
         let problem = "multicasts are not explored with recoveries; leave them out";
         return Err(refused(profile, "recoveries", problem));
     }
-    world.budget = config.budget;
+    // Only timers that may expire at any time are limited in number.
+    world.budget = Budget { timeouts: 0, ..config.budget };
     world.fifo = scenario.fifo;
     (world.partial_order_reduction, world.symmetry_reduction) =
         (config.reductions.partial_order, config.reductions.symmetry);
@@ -485,8 +398,15 @@ fn explore_world(
     let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
+    let expires_at_any_time = profile.assumes.contains(&Assumption::EventualSynchrony);
     if is_timed {
-        world = world.with_timers(algorithm.bound);
+        world = match expires_at_any_time {
+            true => {
+                world.budget.timeouts = config.budget.timeouts;
+                world.with_timeouts()
+            }
+            false => world.with_timers(algorithm.bound),
+        };
         found = search(config, &world, config.bounds, on_progress)?;
     }
     if matches!(found.end, End::Cyclic) {
@@ -649,6 +569,10 @@ fn report(
     };
     let depth = found.progress.depth;
     let is_limited = profile != &algorithm.unlimited;
+    let limit = match profile.assumes.contains(&Assumption::EventualSynchrony) {
+        true => format!("at most {} timers expire", config.budget.timeouts),
+        false => format!("the search ends after {ROUNDS} rounds"),
+    };
     let judged = |property: Property| {
         let (status, detail) = match (&found.end, property) {
             (_, not_explorable) if NOT_EXPLORABLE.contains(&not_explorable) => {
@@ -660,7 +584,7 @@ fn report(
             _ if !config.judges(profile, property)
                 && algorithm.unlimited.guarantees.contains(&property) =>
             {
-                (Status::NotChecked, format!("the search ends after {ROUNDS} rounds"))
+                (Status::NotChecked, limit.clone())
             }
             // Users check only what the algorithm promises or the scenario watches.
             _ if !config.judges(profile, property) => {
@@ -671,6 +595,11 @@ fn report(
             }
             _ if config.only.is_some_and(|only| only != property) => {
                 (Status::NotChecked, "not checked in this search".to_owned())
+            }
+            (End::Exhausted, _)
+                if is_limited && profile.assumes.contains(&Assumption::EventualSynchrony) =>
+            {
+                (Status::Holds, format!("{}, while {limit}", property.sentence()))
             }
             (End::Exhausted, _) if is_limited => {
                 (Status::Holds, format!("{}, in the first {ROUNDS} rounds", property.sentence()))
@@ -687,7 +616,8 @@ fn report(
                 | Property::Termination
                 | Property::NoStarvation
                 | Property::SnapshotTermination
-                | Property::EventualDetection,
+                | Property::EventualDetection
+                | Property::CommandLiveness,
             ) => (
                 Status::NotChecked,
                 format!("no deadlock to depth {depth}; starvation needs every state"),
@@ -698,7 +628,7 @@ fn report(
     };
     let outside =
         |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
-    let Budget { crashes, recoveries, losses, suspicions } = config.budget;
+    let Budget { crashes, recoveries, losses, suspicions, .. } = config.budget;
     let n = config.scenario.processes;
     let tolerates = algorithm.tolerates;
     let traitors = config.scenario.faults.traitor.len();

@@ -13,6 +13,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{self, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
+use quorate_core::replication::{self, Replication};
 use quorate_core::snapshot::{self, Snapshot};
 use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
@@ -20,7 +21,7 @@ use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
     run_agreement, run_allocation, run_clock, run_detection, run_detector, run_election,
-    run_multicast, run_mutex, run_snapshot,
+    run_multicast, run_mutex, run_replication, run_snapshot,
 };
 
 #[cfg(feature = "fast")]
@@ -213,6 +214,21 @@ impl Family for DetectionFamily {
     }
 }
 
+struct ReplicationFamily;
+
+impl Family for ReplicationFamily {
+    type Command = replication::Command;
+    type Output = replication::Output;
+    type Misuse = replication::Misuse;
+
+    fn run<P: Replication + 'static>(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, P>,
+    ) -> Result<Outcome, RunError> {
+        run_replication(run.scenario, &run.info, run.conditions, factory, run.trace)
+    }
+}
+
 /// Failure detectors. Their commands and errors are for layers above them.
 struct DetectorFamily<C, E>(PhantomData<(C, E)>);
 
@@ -377,6 +393,13 @@ pub(crate) fn detection<A: Algorithm + Detection + 'static>(
     simulation: Simulation<'_, '_, '_, '_>,
 ) -> Simulated {
     simulate::<DetectionFamily, A>(simulation)
+}
+
+/// Simulates the replication of a log of commands.
+pub(crate) fn replication<A: Algorithm + Replication + 'static>(
+    simulation: Simulation<'_, '_, '_, '_>,
+) -> Simulated {
+    simulate::<ReplicationFamily, A>(simulation)
 }
 
 /// Simulates a failure detector.

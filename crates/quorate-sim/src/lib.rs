@@ -4,8 +4,8 @@
 //!
 //! - [`Scenario`] describes a run. [`parse`] and [`load()`] read it from a file, with its [`fault::Faults`].
 //! - [`World`] drives any [`quorate_core::Process`], with a [`User`] that gives commands and an [`observer::Observer`].
-//! - [`run_mutex`], [`run_election`], [`run_agreement`], [`run_multicast`], [`run_detector`], [`run_clock`] and
-//!   [`run_allocation`] run a scenario with the monitors of its family, and return an [`Outcome`] with the [`Report`].
+//! - [`run_mutex`] and the like run a scenario of a family with its monitors, and return an [`Outcome`] with the
+//!   [`Report`].
 //! - [`monitor`] checks the properties, [`trace`] writes and reads traces.
 //!
 //! The folders of the source build on each other: `scenario/` describes a run, `engine/` is the world that runs, `observe/`
@@ -35,14 +35,16 @@ pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
 pub use run::family::snapshot::{SnapshotMonitors, run_snapshot};
 pub use run::family::{
     AgreementMonitors, AllocationMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors,
-    MulticastMonitors, MutexMonitors,
+    MulticastMonitors, MutexMonitors, ReplicationMonitors,
 };
 pub use run::report::Report;
 pub use run::{
     AgreementUsers, AlgorithmInfo, AllocationUsers, Bytes, ClockUsers, Conditions, DetectorUsers,
-    ElectionUsers, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory, RunError,
-    Watch, family, report,
+    ElectionUsers, MemoryFootprint, MulticastUsers, MutexUsers, Outcome, ProcessFactory,
+    ReplicationUsers, RunError, Watch, family, report,
 };
+
+pub use run::family::replication::run_replication;
 pub use run::{DetectionUser, detection_commands};
 pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{

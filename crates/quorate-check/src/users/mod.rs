@@ -9,6 +9,7 @@ mod detection;
 mod election;
 mod multicast;
 mod mutex;
+mod replication;
 mod snapshot;
 
 use std::fmt::Debug;
@@ -22,6 +23,7 @@ pub use detection::DetectionUsers;
 pub use election::{ElectionUserState, ElectionUsers};
 pub use multicast::{MulticastUserState, MulticastUsers};
 pub use mutex::{MutexUserState, MutexUsers};
+pub use replication::{ReplicationUserState, ReplicationUsers};
 pub use snapshot::{SnapshotUserState, SnapshotUsers};
 
 /// The users of a family of algorithms.

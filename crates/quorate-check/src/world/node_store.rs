@@ -70,8 +70,9 @@ pub(super) trait NodeStore: Send + Sync {
     /// Whether a process has set a timer although timers do not run. Then the exploration proves nothing.
     fn needs_timing(&self) -> bool;
 
-    /// Lets timers run, with `bound` as the maximum delay of a message. Numbers assigned before become invalid.
-    fn enable_timers(&mut self, bound: Span);
+    /// Lets timers run, with `bound` as the maximum delay of a message, or at any time without one. Numbers assigned before
+    /// become invalid.
+    fn enable_timers(&mut self, bound: Option<Span>);
 
     /// Makes processes Byzantine. Must be called before any input.
     fn set_traitors(&mut self, traitors: &[(ProcessId, Strategy)]);
@@ -130,8 +131,9 @@ pub(super) struct TypedNodeStore<P: Process, U: Users, F> {
     make: F,
     users: U,
     traitors: Vec<(ProcessId, Strategy)>,
-    /// Maximum delay of a message, if timers run.
+    /// Maximum delay of a message, if time advances in instants.
     bound: Option<Span>,
+    runs_timers: bool,
     needs_timing: AtomicBool,
     nodes: Interner<Node<P, U::UserState>>,
     messages: Interner<StoredMessage<P::Message>>,
@@ -150,6 +152,7 @@ where
             users,
             traitors: Vec::new(),
             bound: None,
+            runs_timers: false,
             needs_timing: AtomicBool::new(false),
             nodes: Interner::default(),
             messages: Interner::default(),
@@ -351,9 +354,9 @@ where
                     }
                     Effect::Output(output) => self.users.on_output(&mut user, &output),
                     Effect::AwaitRound => pending.round = true,
-                    Effect::SetTimer { timer, after } => match self.bound {
-                        Some(bound) => pending.set(timer, after, bound),
-                        None => self.needs_timing.store(true, Ordering::Relaxed),
+                    Effect::SetTimer { timer, after } => match self.runs_timers {
+                        true => pending.set(timer, after, self.bound),
+                        false => self.needs_timing.store(true, Ordering::Relaxed),
                     },
                     Effect::CancelTimer(timer) => pending.cancel(&timer),
                     Effect::Believed(_) | Effect::Ignored(_) => {}
@@ -435,8 +438,8 @@ where
         self.needs_timing.load(Ordering::Relaxed)
     }
 
-    fn enable_timers(&mut self, bound: Span) {
-        self.bound = Some(bound);
+    fn enable_timers(&mut self, bound: Option<Span>) {
+        (self.bound, self.runs_timers) = (bound, true);
         self.needs_timing = AtomicBool::new(false);
         (self.nodes, self.messages) = (Interner::default(), Interner::default());
     }

@@ -246,12 +246,15 @@ impl State {
     /// Fingerprint of the state. On unordered links the messages form a multiset.
     pub(super) fn fingerprint(&self, fifo: bool) -> Fingerprint {
         let mut hasher = FingerprintHasher::default();
-        let Budget { crashes, recoveries, losses, suspicions } = self.budget;
+        let Budget { crashes, recoveries, losses, suspicions, timeouts } = self.budget;
         let returns = u64::from(recoveries) << 24;
         let few =
             returns | u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions);
         hasher
             .write_u64(few << 32 | u64::from(self.round) << 8 | u64::from(self.round_end_pending));
+        if timeouts > 0 {
+            hasher.write_u64(u64::MAX - u64::from(timeouts));
+        }
         if !(self.pending_notices.is_empty() && self.suspected.is_empty()) {
             hasher.write_u64(self.pending_notices.0);
             hasher.write_u64(self.suspected.0);

@@ -10,6 +10,9 @@
 //! see every order of events (Henzinger, Manna, Pnueli, "What good are digital clocks?", ICALP 1992). Crash notices and
 //! users may take any time.
 //!
+//! An algorithm that works whatever the delays are is explored without instants: its timers expire at any time, which covers
+//! every delay, and a limited number of times, so that the search ends.
+//!
 //! A process's clock always shows [`HORIZON`] bounds. Instead, the times that a process remembers and exposes with
 //! [`quorate_core::Process::visit_shift_invariant`] decrease by one bound with each instant, and so do the times
 //! in messages. So states recur.
@@ -47,8 +50,12 @@ pub(super) struct Armed<T> {
 }
 
 impl<T: PartialEq> Pending<T> {
-    pub(super) fn set(&mut self, timer: T, after: Span, bound: Span) {
+    /// Sets a timer. Without a bound on message delay it may expire at any time.
+    pub(super) fn set(&mut self, timer: T, after: Span, bound: Option<Span>) {
         self.cancel(&timer);
+        let Some(bound) = bound else {
+            return self.timers.push(Armed { timer, remaining: 0, after_deliveries: false });
+        };
         let remaining = u8::try_from(after.0 / bound.0.max(1)).unwrap_or(u8::MAX);
         let after_deliveries = !after.0.is_multiple_of(bound.0.max(1));
         self.timers.push(Armed { timer, remaining, after_deliveries });
@@ -71,6 +78,18 @@ impl<T: PartialEq> Pending<T> {
 }
 
 impl World<'_> {
+    /// Adds the successors by timers that expire, if they may do so at any time. No timer has to expire.
+    pub(super) fn timeout_successors(&self, state: &State, successors: &mut Vec<Next>) {
+        if state.budget.timeouts == 0 {
+            return;
+        }
+        for process in state.up() {
+            for index in 0..self.summary(state, process).timers.len() as u8 {
+                self.push(state, ActionKind::Expire { process, index }, None, successors);
+            }
+        }
+    }
+
     /// Adds the successors by timers that expire and by the next instant.
     pub(super) fn time_successors(&self, state: &State, successors: &mut Vec<Next>) {
         let late = state.envelopes().any(|envelope| envelope.is_late());

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 /// Lists every algorithm with its profile and options, and all assumptions, properties and quorum systems.
 pub(super) async fn algorithms() -> Json<Value> {
+    let properties = Property::ALL.map(|it| {
+        json!({ "id": it.id(), "family": it.layer().map(|layer| layer.family()), "sentence": it.sentence() })
+    });
     Json(json!({
         "algorithms": catalogue().entries().iter().map(card).collect::<Vec<_>>(),
         "assumptions": Assumption::ALL.map(|it| json!({ "id": it.id(), "sentence": it.sentence() })),
-        "properties": Property::ALL.map(|it| {
-            json!({ "id": it.id(), "family": it.layer().map(|layer| layer.family()), "sentence": it.sentence() })
-        }),
+        "properties": properties.to_vec(),
         "quorums": AnySystem::names().collect::<Vec<_>>(),
         "version": env!("CARGO_PKG_VERSION"),
     }))

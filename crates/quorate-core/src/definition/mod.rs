@@ -13,4 +13,5 @@ pub mod detection;
 pub mod election;
 pub mod multicast;
 pub mod mutex;
+pub mod replication;
 pub mod snapshot;

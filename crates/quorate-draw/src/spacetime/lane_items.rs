@@ -109,12 +109,15 @@ pub(super) enum MarkerKind {
     SetsClock,
     Records,
     Announces,
+    Submits,
+    Applies,
+    Truncates,
     Refuses,
     Timer,
 }
 
 impl MarkerKind {
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 21] = [
         Self::Crashes,
         Self::Recovers,
         Self::Wins,
@@ -131,6 +134,9 @@ impl MarkerKind {
         Self::Trusts,
         Self::Records,
         Self::Announces,
+        Self::Submits,
+        Self::Applies,
+        Self::Truncates,
         Self::Refuses,
         Self::Timer,
     ];
@@ -154,6 +160,9 @@ impl MarkerKind {
             Self::Trusts => Phrase::Trusts,
             Self::Records => Phrase::Records,
             Self::Announces => Phrase::Announces,
+            Self::Submits => Phrase::Submits,
+            Self::Applies => Phrase::Applies,
+            Self::Truncates => Phrase::Truncates,
             Self::Refuses => Phrase::Refuses,
             Self::Timer => Phrase::Timer,
         }
@@ -189,7 +198,7 @@ impl MarkerKind {
                 let corners = [p(0.0, -1.2), p(1.2, 0.0), p(0.0, 1.2), p(-1.2, 0.0)];
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
-            Self::Proposes => {
+            Self::Proposes | Self::Submits => {
                 let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
                 svg.path("sign hollow", &format!("M{}Z", corners.join("L")));
             }
@@ -197,7 +206,7 @@ impl MarkerKind {
                 let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
                 svg.path("sign solid", &format!("M{}Z", corners.join("L")));
             }
-            Self::Delivers => svg.circle("sign solid", (x, y), r * 0.8),
+            Self::Delivers | Self::Applies => svg.circle("sign solid", (x, y), r * 0.8),
             Self::Follows => svg.circle("sign hollow", (x, y), r * 0.8),
             Self::Blocked => {
                 let corners = [p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)];
@@ -206,7 +215,7 @@ impl MarkerKind {
                     &format!("M{}ZM{}L{}", corners.join("L"), p(-0.9, 0.0), p(0.9, 0.0)),
                 );
             }
-            Self::GivesUp | Self::CannotSetClock => {
+            Self::GivesUp | Self::CannotSetClock | Self::Truncates => {
                 svg.circle("sign hollow bad", (x, y), r);
                 svg.line("sign bad", (x - r * 0.7, y + r * 0.7), (x + r * 0.7, y - r * 0.7));
             }

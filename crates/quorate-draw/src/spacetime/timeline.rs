@@ -262,6 +262,7 @@ impl TimelineBuilder {
             Mark::Works => Some(Some(ActivityKind::Works)),
             Mark::Rests => Some(None),
             Mark::Recorded | Mark::Completed | Mark::Announced => None,
+            Mark::Submitted | Mark::Applied | Mark::Truncated => None,
         };
         if let Some(activity) = activity {
             self.set_activity(process, at, activity);
@@ -280,6 +281,9 @@ impl TimelineBuilder {
             Mark::Failed => MarkerKind::CannotSetClock,
             Mark::Recorded => MarkerKind::Records,
             Mark::Announced => MarkerKind::Announces,
+            Mark::Submitted => MarkerKind::Submits,
+            Mark::Applied => MarkerKind::Applies,
+            Mark::Truncated => MarkerKind::Truncates,
             Mark::Left if !annotation.text.is_empty() => MarkerKind::GivesUp,
             _ => return,
         };

@@ -16,6 +16,7 @@ use super::dice::{Dice, UNIT, assumes};
 use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
 use super::recoveries::add_recoveries;
+use super::replication;
 use super::tolerated_faults::add_tolerated_faults;
 
 /// Parameters of the scenarios that a campaign generates. With equal parameters, equal seeds give equal scenarios.
@@ -112,6 +113,8 @@ impl ScenarioGenerator {
             draw_computation(&mut scenario, draw);
         } else if self.profile.layer == Layer::Snapshot {
             draw_snapshots(&mut scenario, draw);
+        } else if self.profile.layer == Layer::Replication {
+            replication::draw_requests(&mut scenario, draw);
         } else {
             self.draw_requests(&mut scenario, draw);
         }
@@ -129,6 +132,10 @@ impl ScenarioGenerator {
                 add_tolerated_faults(&self.profile, &mut scenario, end, draw);
             }
             Layer::Allocation => self.draw_claims(&mut scenario, draw),
+            Layer::Replication => {
+                replication::add_outages(self, &mut scenario, draw);
+                add_tolerated_faults(&self.profile, &mut scenario, replication::BUSY, draw);
+            }
             _ => {}
         }
         scenario
@@ -334,6 +341,7 @@ fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
     let repeat = u64::from(scenario.repeat);
     match layer {
         Layer::Multicast => repeat * scenario.think.0.0.max(UNIT) + 16 * UNIT,
+        Layer::Replication => replication::BUSY,
         _ => {
             let entries = scenario.first_requests().len() as u64 * repeat;
             entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT

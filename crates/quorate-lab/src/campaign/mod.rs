@@ -11,6 +11,7 @@ mod elections;
 mod generator;
 mod heal;
 mod recoveries;
+mod replication;
 mod report;
 mod request;
 mod shard;

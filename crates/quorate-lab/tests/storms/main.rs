@@ -12,3 +12,4 @@ mod multicast;
 mod mutex;
 mod observed;
 mod quorum;
+mod replication;

@@ -50,6 +50,12 @@ pub enum Mark {
     Rests,
     /// The process announced that a stable property holds.
     Announced,
+    /// The process was handed a command of a client.
+    Submitted,
+    /// The process applied a command of its log.
+    Applied,
+    /// The process deleted entries of its log.
+    Truncated,
     /// The process has crashed.
     Crashed,
     /// The process recovered, with or without memory.

@@ -290,6 +290,7 @@ fn common_report(
         allocation: None,
         snapshot: None,
         stable_property: None,
+        replication: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         over: None,

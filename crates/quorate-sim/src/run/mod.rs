@@ -21,7 +21,7 @@ pub use error::{Bytes, RunError};
 pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
     AgreementUsers, AllocationUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers,
-    MutexUsers,
+    MutexUsers, ReplicationUsers,
 };
 pub use users::{DetectionUser, detection_commands};
 pub use users::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};

@@ -75,6 +75,9 @@ pub struct Report {
     /// The computation and its announcements, if the algorithm detects a stable property.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stable_property: Option<StablePropertyReport>,
+    /// Leaders and committed entries, if the algorithm replicates a log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replication: Option<ReplicationReport>,
     /// Load distribution: messages sent and received by each process, own layer only.
     pub load: LoadReport,
     /// Processes that still wait at the end.
@@ -513,6 +516,38 @@ pub struct CampReport {
     pub up: bool,
     /// Live processes that name this leader.
     pub followers: Vec<u32>,
+}
+
+/// Results of a replicated log.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReplicationReport {
+    /// Number of commands that clients submitted.
+    pub submitted: u64,
+    /// Number of leaders that were elected.
+    pub leaders_elected: u64,
+    /// The leader of each term that had one, in the order of terms, up to the first thousand.
+    pub leaders: Vec<TermLeaderReport>,
+    /// The greatest term that any process entered.
+    pub terms: u64,
+    /// Number of indices that at least one process applied, no-ops included.
+    pub committed: u64,
+    /// Number of commands that every live process applied.
+    pub everywhere: u64,
+    /// Number of messages for each committed entry; none if no entry was committed.
+    pub messages_per_entry: Option<f64>,
+    /// The commands in the order in which they were applied, with `-` for a no-op, up to the first thousand.
+    pub applied: Vec<String>,
+}
+
+/// The leader of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TermLeaderReport {
+    /// The term that the process led.
+    pub term: u64,
+    /// The process that led it.
+    pub leader: u32,
+    /// Time of its election in nanoseconds.
+    pub time: u64,
 }
 
 /// Transport of a run between real processes.

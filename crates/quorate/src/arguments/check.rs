@@ -30,6 +30,7 @@ Examples:
   quorate check raymond-k -n 3 --capacity 2 --requests 2
   quorate check readers-writers -n 3 --claim-of 0=write --claim-of 1=read --claim-of 2=read
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
+  quorate check raft -n 3 --requesters 1 --timeouts 2
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
 
 Each step delivers a message, lets a user request entry, leave, start an election, propose or \
@@ -38,8 +39,9 @@ Every reachable state is visited, so a property that holds here holds in every r
 counterexample is a shortest one. A search that stops early reports how far it got, and proves \
 nothing about the rest.
 
-Processes of an agreement or a multicast may lie, by a fixed strategy (--traitor). Time passes only if processes set timers, in steps of the \
-maximum message delay. Failure detectors and clock synchronisation cannot be explored; use \
+Processes of an agreement, a multicast or a replicated log may lie, by a fixed strategy (--traitor). Time passes only if \
+processes set timers, in steps of the maximum message delay. Timers of a replicated log expire at any time, \
+at most --timeouts of them. Failure detectors and clock synchronisation cannot be explored; use \
 `quorate campaign` for them.")]
 pub(crate) struct CheckFlags {
     /// Algorithm to explore; `quorate list` lists them all
@@ -48,7 +50,8 @@ pub(crate) struct CheckFlags {
     /// Number of processes, at most 8
     #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 3)]
     pub(crate) processes: usize,
-    /// Number of times that each requester requests entry, starts an election or multicasts; must be 1 for an agreement
+    /// Number of times that each requester requests entry, starts an election, multicasts or submits a command; must be 1 for
+    /// an agreement
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) requests: u8,
     /// Processes that request entry, start an election or multicast: one (process 0), all, or the first K
@@ -78,6 +81,9 @@ pub(crate) struct CheckFlags {
     /// Maximum number of false suspicions
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) suspicions: u8,
+    /// Maximum number of timers that expire, for replicated logs, whose timers may expire at any time
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    pub(crate) timeouts: u8,
     /// Make process P Byzantine: silent, liar, equivocator, two-faced or stutterer (repeatable)
     #[arg(long, value_name = "P:STRATEGY")]
     pub(crate) traitor: Vec<Traitor>,
@@ -110,7 +116,7 @@ pub(crate) struct CheckFlags {
     pub(crate) faults: Option<usize>,
     #[command(flatten)]
     pub(crate) claims: ClaimFlags,
-    /// Check a property of a multicast even if the algorithm does not promise it (repeatable)
+    /// Check a property of a multicast or a replicated log even if the algorithm does not promise it (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) watch: Vec<String>,
     /// Keep votes until the exit, in algorithms that could return them earlier

@@ -99,11 +99,11 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
     quorate_lab::check(&scenario).map_err(CommandError::new)?;
-    let CheckFlags { crashes, recoveries, losses, suspicions, .. } = *flags;
+    let CheckFlags { crashes, recoveries, losses, suspicions, timeouts, .. } = *flags;
     Ok(CheckConfig {
         scenario,
         requests: flags.requests,
-        budget: Budget { crashes, recoveries, losses, suspicions },
+        budget: Budget { crashes, recoveries, losses, suspicions, timeouts },
         crashable: flags.crashing.as_ref().map(|crashing| crashing.0.clone()),
         lease: flags.lease,
         renewals: Some(flags.renewals),

@@ -94,6 +94,7 @@ fn title(flags: &CheckFlags) -> String {
         Some(Layer::Multicast) => Some("multicasting"),
         Some(Layer::Detection) => Some("computing"),
         Some(Layer::Snapshot) => Some("beginning snapshots"),
+        Some(Layer::Replication) => Some("submitting"),
         _ => Some("requesting"),
     };
     if let Some(doing) = doing {

@@ -8,6 +8,7 @@ pub(crate) mod clocks;
 mod detection;
 mod election;
 pub(crate) mod quorum;
+mod replication;
 mod style;
 mod timeline;
 mod verdict;

@@ -49,11 +49,13 @@ pub(crate) fn write(
     }
     let election = outcome.report.election.is_some();
     let detection = outcome.report.stable_property.is_some();
+    let replication = outcome.report.replication.is_some();
     let mut used = match outcome.report.family {
         family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
         family if family == Layer::Allocation.family() => vec![WAITING, INSIDE],
         _ if detection => marks.iter().filter_map(|(.., mark)| lasting(*mark)).collect(),
+        _ if replication => vec![INSIDE],
         _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
@@ -66,7 +68,7 @@ pub(crate) fn write(
         (WAITING, if election { "takes part" } else { "waiting" }),
         (
             INSIDE,
-            if election {
+            if election || replication {
                 "leads"
             } else if detection {
                 "active"
@@ -79,10 +81,10 @@ pub(crate) fn write(
         (BACK, "recovery"),
         (SENDS, "multicasts"),
         (SETS, "sets its clock"),
-        (FAILS, "fails to set it"),
+        (FAILS, if replication { "deletes entries" } else { "fails to set it" }),
         (DELIVERS, if election { "follows another" } else { "delivers" }),
-        (PROPOSES, "proposes"),
-        (DECIDES, "decides"),
+        (PROPOSES, if replication { "gets a command" } else { "proposes" }),
+        (DECIDES, if replication { "applies one" } else { "decides" }),
         (BLOCKED, "is blocked"),
         (RECORDS, "records its state"),
         (ANNOUNCES, "announces"),
@@ -130,6 +132,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Works => INSIDE,
             Mark::Rests => IDLE,
             Mark::Recorded | Mark::Completed | Mark::Announced => state,
+            Mark::Submitted | Mark::Applied | Mark::Truncated => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -144,6 +147,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(_) => BACK,
             Mark::Sent => SENDS,
             Mark::Delivered => DELIVERS,
+            Mark::Submitted => PROPOSES,
+            Mark::Applied => DECIDES,
+            Mark::Truncated => FAILS,
             Mark::Proposed => PROPOSES,
             Mark::Decided => DECIDES,
             Mark::Blocked => BLOCKED,

@@ -11,7 +11,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{agreement, clock, detection, election, timeline};
+use super::{agreement, clock, detection, election, replication, timeline};
 
 /// Maximum number of events shown that led to a violation.
 const EVIDENCE_MOST: usize = 8;
@@ -53,6 +53,8 @@ pub(crate) fn write(
         write_snapshots(out, snapshot)?;
     } else if let Some(detected) = &report.stable_property {
         write_announcements(out, detected)?;
+    } else if let Some(log) = &report.replication {
+        replication::write(out, report, log)?;
     } else {
         write_entries(out, report)?;
     }

@@ -222,7 +222,7 @@ fn laws_with_heavy_tails_and_files_of_delays_are_checked() {
         ("sim central --link-delay 0-1=file:Cargo.toml", "choice:D,D,.."),
         ("sim central --timing synchronous --delay pareto:1ms,2", "pareto:1ms,2 has no bound"),
         ("sim central --timing synchronous --delay log-normal:1ms,2", "has no bound"),
-        ("check central --traitor 0:liar", "only agreement and multicast"),
+        ("check central --traitor 0:liar", "only agreement, multicast and replication"),
         ("check bracha -n 4 --traitor 0:random", "draws no random numbers"),
     ]);
 }

@@ -27,6 +27,8 @@ pub(super) struct SmallWorld {
     requests: u8,
     crashes: u8,
     recoveries: u8,
+    /// Number of timers that expire, if they may expire at any time.
+    timeouts: u8,
     /// Number of faults that an agreement must tolerate.
     tolerates: Option<usize>,
     /// Strategy of process 0, if it is a traitor.
@@ -51,6 +53,7 @@ impl SmallWorld {
             requests: 1,
             crashes: 0,
             recoveries: 0,
+            timeouts: 0,
             tolerates: None,
             traitor: None,
             only: None,
@@ -90,6 +93,11 @@ impl SmallWorld {
         Self { crashes, recoveries: crashes, ..self }
     }
 
+    /// Timers expire at any time, at most so often.
+    fn expiring(self, timeouts: u8) -> Self {
+        Self { timeouts, ..self }
+    }
+
     /// As many crashes as the algorithm must tolerate.
     fn tolerating(self, crashes: u8) -> Self {
         Self { tolerates: Some(crashes.into()), ..self.crashing(crashes) }
@@ -122,6 +130,7 @@ impl SmallWorld {
             budget: Budget {
                 crashes: self.crashes,
                 recoveries: self.recoveries,
+                timeouts: self.timeouts,
                 ..Budget::default()
             },
             crashable: None,
@@ -169,6 +178,12 @@ impl SmallWorld {
         if !self.ordered {
             words += ", any order of messages";
         }
+
+        match self.timeouts {
+            0 => {}
+            1 => words += ", 1 timeout",
+            more => words += &format!(", {more} timeouts"),
+        }
         if let Some(strategy) = self.traitor {
             words += &format!(", p0 is a traitor ({strategy})");
         }
@@ -183,10 +198,25 @@ pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
         let small = |n| SmallWorld::new(profile.name, n);
         return vec![small(2), small(2).asking(1).recovering(1), small(3).asking(2)];
     }
+    if profile.layer == Layer::Replication {
+        return of_replication(profile);
+    }
     let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
     // Two processes with different bits decide only if their coins agree, which the few rounds of a search need not show.
     let pair = (explored && !tosses_coins(profile)).then(|| SmallWorld::new(profile.name, 2));
     pair.into_iter().chain(larger(profile)).collect()
+}
+
+/// Worlds of replicated logs, in which one client submits a command. Each timer that expires may begin a term.
+fn of_replication(profile: &Profile) -> Vec<SmallWorld> {
+    let small = |n| SmallWorld::new(profile.name, n).asking(1);
+    if profile.assumes.contains(&Assumption::LessThanAThird) {
+        let lied_to = |strategy| small(4).lying(strategy);
+        let mut worlds = vec![small(4)];
+        worlds.extend([Strategy::Silent, Strategy::Liar, Strategy::Equivocator].map(lied_to));
+        return worlds;
+    }
+    vec![small(2).expiring(3), small(3).expiring(1).recovering(1), small(3).expiring(2)]
 }
 
 fn tosses_coins(profile: &Profile) -> bool {
@@ -319,6 +349,8 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld
             let generals = SmallWorld { tolerates: Some(1), ..small(5) };
             vec![generals.lying(Strategy::Equivocator).only(breaks)]
         }
+        // The shortest counterexample needs four elections, which is too deep for a search.
+        "raft-commits-old-terms" => Vec::new(),
         "bracha-echo-only" => {
             vec![small(4).asking(1).lying(Strategy::Equivocator).only(breaks)]
         }

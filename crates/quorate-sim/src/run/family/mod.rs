@@ -12,6 +12,7 @@ pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
+pub(crate) mod replication;
 pub(crate) mod snapshot;
 
 pub use agreement::AgreementMonitors;
@@ -22,6 +23,7 @@ pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
+pub use replication::ReplicationMonitors;
 pub use snapshot::SnapshotMonitors;
 
 pub use super::monitors::{Finding, Monitors, ReportContext, RunEnd};

@@ -11,6 +11,7 @@ mod detector;
 mod election;
 mod multicast;
 mod mutex;
+mod replication;
 mod scripted;
 mod snapshot;
 
@@ -23,6 +24,7 @@ pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
+pub use replication::ReplicationUsers;
 pub use scripted::{ScriptedUser, ScriptedUsers};
 pub(crate) use snapshot::planned_commands;
 pub use snapshot::{SnapshotUser, scripted_commands};
