@@ -95,7 +95,8 @@ pub trait Algorithm: Process<Message: Sendable> {
     /// The kind of claims that the algorithm serves, if it allocates resources.
     const CLAIM_KIND: ClaimKind = ClaimKind::Permit;
 
-    /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
+    /// Whether clocks count every message, or registers are read again and again, so that few states recur and only very small
+    /// worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;
 
     /// Maximum difference that matters between two numbers of [`Process::visit_shift_invariant`] among `n` processes: a

@@ -232,7 +232,8 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         Layer::Multicast => {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
-        Layer::Allocation => vec![small(3), small(3).crashing(tolerates(1))],
+        Layer::Allocation if tolerates(1) > 0 => vec![small(3), small(3).crashing(1)],
+        Layer::Allocation => vec![small(3), small(3).twice()],
         _ => Vec::new(),
     }
 }
