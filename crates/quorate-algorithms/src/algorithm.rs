@@ -98,7 +98,8 @@ pub trait Algorithm: Process<Message: Sendable> {
     /// The stable property that the algorithm detects, if it detects one.
     const STABLE_PROPERTY: StableProperty = StableProperty::Termination;
 
-    /// Whether clocks count every message, so that few states recur and only very small worlds can be explored.
+    /// Whether clocks count every message, or registers are read again and again, so that few states recur and only very small
+    /// worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;
 
     /// Maximum difference that matters between two numbers of [`Process::visit_shift_invariant`] among `n` processes: a

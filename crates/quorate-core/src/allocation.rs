@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_mutual_and_nobody_is_its_own() {
+    fn no_process_is_its_own_neighbour() {
         let ring = |n, id| ConflictGraph::Ring.neighbours(n, ProcessId::new(id));
         assert_eq!(ring(1, 0), set(&[]));
         assert_eq!(ring(2, 0), set(&[1]));

@@ -119,6 +119,48 @@ fn replicated_logs_agree_in_every_state() {
     ]));
 }
 
+/// A world in which processes make these claims, starting with process 0.
+fn claiming<const N: usize>(algorithm: &str, claims: [&str; N]) -> CheckConfig {
+    let mut config = config(algorithm, N);
+    let own = |(process, claims)| format!("{process}={claims}").parse().expect("claims");
+    config.scenario.claim_of = claims.into_iter().enumerate().map(own).collect();
+    config
+}
+
+fn with_permits(algorithm: &str, n: usize, permits: u32) -> CheckConfig {
+    let mut config = config(algorithm, n);
+    config.scenario.capacity = Some(permits);
+    config
+}
+
+#[test]
+fn claims_are_served_in_every_state() {
+    let twice = |config| CheckConfig { requests: 2, ..config };
+    let unordered = |mut config: CheckConfig| {
+        config.scenario.fifo = false;
+        config
+    };
+    insta::assert_snapshot!(sound([
+        ("raymond-k, two of three", with_permits("raymond-k", 3, 2)),
+        ("raymond-k, two of two twice", twice(with_permits("raymond-k", 2, 2))),
+        ("raymond-k, one of two twice", twice(with_permits("raymond-k", 2, 1))),
+        ("quorum-k, two of three", with_permits("quorum-k", 3, 2)),
+        ("quorum-k, one of three", with_permits("quorum-k", 3, 1)),
+        ("quorum-k with a crash", crashing(with_permits("quorum-k", 2, 1), 1)),
+        ("readers-writers", claiming("readers-writers", ["read", "write", "read"])),
+        ("readers-writers twice", twice(claiming("readers-writers", ["read,write", "write,read"]))),
+        ("group-mutex", claiming("group-mutex", ["group:1", "group:2", "group:1"])),
+        ("dining-philosophers twice", twice(config("dining-philosophers", 3))),
+        ("dining-philosophers, no order", unordered(config("dining-philosophers", 3))),
+        (
+            "drinking-philosophers",
+            claiming("drinking-philosophers", ["with:1+2", "with:0", "with:0"])
+        ),
+        ("bakery", config("bakery", 2)),
+        ("bakery twice", twice(config("bakery", 2))),
+    ]));
+}
+
 #[test]
 fn what_is_broken_has_a_shortest_counterexample_that_replays() {
     let worlds = [
@@ -126,6 +168,7 @@ fn what_is_broken_has_a_shortest_counterexample_that_replays() {
         ("ricart-agrawala-priority", config("ricart-agrawala-priority", 3), "ME1"),
         ("ricart-agrawala with a crash", crashing(config("ricart-agrawala", 2), 1), "ME2"),
         ("quorum-published over tree", over("quorum-published", 3, "tree"), "ME2"),
+        ("dining-naive", config("dining-naive", 3), "no-starvation"),
     ];
     let twice = worlds
         .map(|(name, config, property)| (name, CheckConfig { requests: 2, ..config }, property));

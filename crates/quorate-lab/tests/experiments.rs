@@ -131,6 +131,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
         ("agrawal-el-abbadi", [false, false, true]),
         ("quorum", [false, false, true]),
         ("quorum-majority", [false, false, true]),
+        ("bakery", [false, false, false]),
     ];
     let findings = run("mutex-faults", None);
     for (algorithm, [server, token, voter]) in roles {

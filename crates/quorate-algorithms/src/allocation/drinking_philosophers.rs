@@ -218,7 +218,7 @@ impl Algorithm for DrinkingPhilosophers {
     const PROFILE: Profile = Profile {
         name: "drinking-philosophers",
         layer: Layer::Allocation,
-        summary: "drink from some of the bottles shared with neighbours; forks decide who keeps one",
+        summary: "drink from some of the bottles shared with neighbours; forks settle conflicts",
         source: "Chandy and Misra, ACM TOPLAS 6(4), 1984",
         specimen: None,
         assumes: &[
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fork_decides_who_keeps_a_bottle() {
+    fn the_fork_decides_between_two_that_need_a_bottle() {
         let mut p1 = Philosopher::new(ProcessId::new(1), &set(&[0, 2]));
         let fork = |message| Message::Fork(message);
         let asks = [sent(0, Message::AskBottle), sent(0, fork(ForkMessage::Request))];

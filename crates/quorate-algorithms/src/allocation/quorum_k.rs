@@ -10,9 +10,9 @@
 //! - **Costs**: 3(q - 1) to 8q - 5 messages per entry with quorums of q = ⌊kn/(k + 1)⌋ + 1 processes. Besides REQUEST, GRANT and
 //!   RELEASE, the arrival of a request at a voter may cost an inquiry, a return and one more grant, and each vote one inquiry
 //!   that its borrower answers from inside. Two message delays into a free section.
-//! - **Departs from the paper**: this is a construction of its own, because quorums that only intersect do not suffice. Two of
-//!   three quorums may share one voter and the third pair another one, so that with k = 2 votes each all three requests get
-//!   through. Here votes are counted.
+//! - **Departs from the paper**: this is a construction of its own, because quorums that only intersect do not suffice. With k = 2,
+//!   each two of three quorums may share a voter while no voter is in all three. Each voter then has a vote for both of its
+//!   requests, and all three processes enter. Here votes are counted.
 //!
 //! **Exclusion.** There are at most kn votes, and a vote that was lent to a process stays lent until that process returns it or has
 //! crashed. If k + 1 processes were inside, they would have (k + 1)q > kn votes. This holds for any q voters, so each requester may
@@ -89,9 +89,9 @@ enum Loan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Requests a vote.
+    /// Requests a vote of the recipient.
     Request(u64),
-    /// Lends a vote.
+    /// Lends a vote to the recipient.
     Grant(u64),
     /// Asks for a vote back, unless its borrower is inside.
     Inquire(u64),

@@ -9,8 +9,8 @@
 //! - **Departs from the paper**: the shared registers are emulated by messages. A process keeps its own registers `choosing` and
 //!   `number`, and answers READ by VALUE with both. So a read is atomic, where the paper allows reads that overlap a write to
 //!   return anything. A process that waits in a loop would read the same value many times. Here a READ contains the value read
-//!   last, and the owner answers once its registers differ from that. A crashed process must not keep its registers as in the
-//!   paper, since nothing would answer for them.
+//!   last, and the owner answers once its registers differ from that. In the paper a process may fail if its registers become
+//!   zero. Here the registers of a crashed process cannot be read, so no process may crash.
 //!
 //! ```text
 //!     Outside --acquire--> Choosing --all registers read--> Waiting --all passed--> Inside
@@ -229,6 +229,8 @@ impl Algorithm for Bakery {
         cost: "4(n - 1) to 8(n - 1) messages per entry, by reads of the registers of others",
         never_quiescent: false,
     };
+
+    const STATES_RARELY_RECUR: bool = true;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id)

@@ -2,6 +2,7 @@
 //! nothing, and runs outside them violate what they are known to violate.
 
 mod agreement;
+mod allocation;
 mod clock;
 mod consensus;
 mod crash_agreement;

@@ -31,9 +31,9 @@ pub struct ClaimOf {
 /// A claim as a scenario gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenClaim {
-    /// Shared access: `read`.
+    /// Shared access, written `read`.
     Read,
-    /// Exclusive access: `write`.
+    /// Exclusive access, written `write`.
     Write,
     /// Membership in a group: `group:2`.
     Group(u32),

@@ -274,7 +274,6 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         Layer::Multicast => {
             vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
         }
-        Layer::Allocation => vec![small(3), small(3).crashing(tolerates(1))],
         Layer::Snapshot => vec![small(3).asking(1), small(3).asking(2)]
             .into_iter()
             .map(|world| world.unordered(profile))
@@ -282,6 +281,8 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
         // On unordered links a token may overtake a message again and again, which a search takes for starvation.
         Layer::Detection if profile.assumes.contains(&Assumption::Fifo) => vec![small(3)],
         Layer::Detection => vec![small(3), small(3).twice(), small(4)],
+        Layer::Allocation if tolerates(1) > 0 => vec![small(3), small(3).crashing(1)],
+        Layer::Allocation => vec![small(3), small(3).twice()],
         _ => Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use quorate_core::{Property, SortedMap};
 use super::violation::{Evidence, Violation};
 use crate::engine::observer::Moment;
 
-/// Monitor of concurrency.
+/// Monitor of the property concurrency.
 #[derive(Clone, Debug)]
 pub(crate) struct Concurrency {
     capacity: usize,

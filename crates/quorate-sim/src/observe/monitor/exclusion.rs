@@ -11,7 +11,7 @@ use super::violation::{Evidence, Violation, name_all};
 use crate::engine::observer::Moment;
 use crate::scenario::plan::Memory;
 
-/// Monitor of exclusion.
+/// Monitor of the property exclusion.
 #[derive(Clone, Debug)]
 pub(crate) struct Exclusion {
     capacity: usize,

@@ -27,13 +27,13 @@ pub trait SessionRule: Clone + Eq + Hash + Debug + Send + Sync {
     fn session(claim: &Claim) -> Option<Session>;
 }
 
-/// What a process wants to do inside.
+/// A session that a process takes part in while it is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Session {
-    /// Be inside alone.
+    /// The process is inside alone.
     Exclusive,
-    /// Be inside together with all others in the session of this number.
+    /// The process is inside together with all others in the session of this number.
     Shared(u32),
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Each two neighbours share a fork and a request token. A fork is clean or dirty. A hungry process that lacks a fork sends the
 //! token. A process that has the token and a dirty fork, and is not eating, cleans the fork and sends it. So a process gives up
-//! a dirty fork and keeps a clean one until it has eaten. "The holder of a dirty fork, or the other than the holder of a clean
-//! one, goes first" orders the neighbours, and the order stays acyclic.
+//! a dirty fork and keeps a clean one until it has eaten. The holder of a clean fork goes before the neighbour with which it shares
+//! it, and the holder of a dirty fork after. This order of the neighbours is acyclic at first. It stays acyclic, because a process
+//! that eats goes after all its neighbours from then on.
 //!
 //! ```text
 //!            request, if away             fork arrives            eats
