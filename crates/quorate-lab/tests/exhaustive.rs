@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use quorate_check::{Bounds, Budget};
 use quorate_core::{ProcessId, Property, Time};
 use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, Reductions, explore};
-use quorate_sim::fault::ProcessAt;
+use quorate_sim::fault::{ProcessAt, Traitor};
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
+use quorate_sim::traitor::Strategy;
 use quorate_sim::{Conditions, Scenario};
 
 /// Seeds whose coins show all eight outcomes of the first toss of three processes, as a test of `ben-or` confirms.
@@ -110,7 +111,11 @@ fn expiring(algorithm: &str, n: usize, timeouts: u8) -> CheckConfig {
 fn replicated_logs_agree_in_every_state() {
     let mut restarted = crashing(expiring("raft", 3, 1), 1);
     restarted.budget.recoveries = 1;
+    let mut silent = expiring("pbft", 4, 0);
+    let process = ProcessSelector::Process(ProcessId::new(3));
+    silent.scenario.faults.traitor = vec![Traitor { process, strategy: Strategy::Silent }];
     insta::assert_snapshot!(sound([
+        ("pbft of four with a silent replica", silent),
         ("raft of two", expiring("raft", 2, 3)),
         ("raft of three", expiring("raft", 3, 1)),
         ("raft of three with a restart", restarted),

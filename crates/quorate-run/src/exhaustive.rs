@@ -342,6 +342,13 @@ fn explore_algorithm<C: Data, O: Data, E: Reason>(
     explore_world(config, world, algorithm, on_progress)
 }
 
+/// Whether the safety of an algorithm with timers does not depend on time. Bounds on delays are for its liveness alone, and it
+/// relies on no clock. Then its timers may expire at any time.
+fn is_safe_at_any_time(profile: &Profile) -> bool {
+    let assumes = |assumption| profile.assumes.contains(&assumption);
+    assumes(Assumption::EventualSynchrony) && !assumes(Assumption::BoundedDrift)
+}
+
 /// Number of rounds of a randomised algorithm. In the second one all processes must follow a decision of the first.
 const ROUNDS: u32 = 2;
 
@@ -398,9 +405,8 @@ fn explore_world(
     let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
-    let expires_at_any_time = profile.assumes.contains(&Assumption::EventualSynchrony);
     if is_timed {
-        world = match expires_at_any_time {
+        world = match is_safe_at_any_time(profile) {
             true => {
                 world.budget.timeouts = config.budget.timeouts;
                 world.with_timeouts()
@@ -569,7 +575,7 @@ fn report(
     };
     let depth = found.progress.depth;
     let is_limited = profile != &algorithm.unlimited;
-    let limit = match profile.assumes.contains(&Assumption::EventualSynchrony) {
+    let limit = match is_safe_at_any_time(profile) {
         true => format!("at most {} timers expire", config.budget.timeouts),
         false => format!("the search ends after {ROUNDS} rounds"),
     };
@@ -596,9 +602,7 @@ fn report(
             _ if config.only.is_some_and(|only| only != property) => {
                 (Status::NotChecked, "not checked in this search".to_owned())
             }
-            (End::Exhausted, _)
-                if is_limited && profile.assumes.contains(&Assumption::EventualSynchrony) =>
-            {
+            (End::Exhausted, _) if is_limited && is_safe_at_any_time(profile) => {
                 (Status::Holds, format!("{}, while {limit}", property.sentence()))
             }
             (End::Exhausted, _) if is_limited => {

@@ -284,6 +284,8 @@ mod tests {
         assert_eq!(found(&[(0, leads(1)), (1, leads(1))], &[0]), Some(Property::ElectionSafety));
         let rewrites = [(0, leads(1)), (0, appended(1, 1, 1)), (0, Output::Truncated { from: 1 })];
         assert_eq!(found(&rewrites, &[]), Some(Property::LeaderAppendOnly));
+        let replaces = [(0, leads(1)), (0, appended(1, 1, 1)), (0, appended(1, 1, 2))];
+        assert_eq!(found(&replaces, &[]), Some(Property::LeaderAppendOnly));
         let differ = [(0, appended(1, 1, 1)), (1, appended(1, 1, 2))];
         assert_eq!(found(&differ, &[]), Some(Property::LogMatching));
         let incomplete = [(0, leads(1)), (0, appended(1, 1, 1)), (0, applied(1, 1)), (1, leads(2))];

@@ -242,8 +242,8 @@ fn searches(all: &[(&Cell, &CellResult)]) -> Block {
 }
 
 /// Properties that the searches checked. Storms check all promised properties.
-/// Maximum number of properties that are listed by name. More would not fit into a line.
-const LISTED_MOST: usize = 5;
+/// Maximum length of a list of properties. More would not fit into a line.
+const LISTED_MOST: usize = 70;
 
 fn properties(all: &[(&Cell, &CellResult)]) -> Block {
     let sound = catalogue().profiles().filter(|profile| profile.specimen.is_none());
@@ -260,7 +260,7 @@ fn properties(all: &[(&Cell, &CellResult)]) -> Block {
         let searched: Vec<&str> = promised().filter(|id| held.contains(id)).collect();
         let judged = match searched.is_empty() {
             true => format!("storms only: {}", promised().collect::<Vec<_>>().join(" ")),
-            false if searched.len() <= LISTED_MOST => searched.join(" "),
+            false if searched.join(" ").len() <= LISTED_MOST => searched.join(" "),
             false => {
                 let left_out: Vec<&str> = promised().filter(|id| !searched.contains(id)).collect();
                 format!("all that it promises but {}", left_out.join(" "))

@@ -5,12 +5,13 @@ use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::allocation::Claim;
 use quorate_core::election::{Candidates, Output};
 use quorate_core::multicast::{Content, Group};
+use quorate_core::replication::{Entry, Output as LogOutput};
 use quorate_core::snapshot::{self, SnapshotId, Transfer};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
 use super::{
     CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder, Me1, MutexEvent,
-    Snapshots, TotalOrder,
+    ReplicatedLogs, Snapshots, TotalOrder,
 };
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
@@ -307,4 +308,73 @@ fn snapshots_that_are_inconsistent_inexact_or_incomplete() {
     wrong.clone_from(&right);
     wrong[0].1 = recorded(10);
     assert_eq!(snapshot(&wrong), [Property::ConsistentCut]);
+}
+
+/// Properties that a replicated log of three processes breaks. Process 0 has submitted command 1. `traitor` is a liar, if any.
+fn replication(
+    outputs: &[(u32, LogOutput)],
+    crashed: &[u32],
+    traitor: Option<u32>,
+) -> Vec<Property> {
+    let traitors = traitor.into_iter().map(ProcessId::new).collect();
+    let mut logs = ReplicatedLogs::new(3, traitors);
+    logs.submitted(at(1, 0), Value(1));
+    for (event, (process, output)) in (2..).zip(outputs) {
+        logs.on_output(at(event, *process), output);
+    }
+    crashed.iter().for_each(|process| logs.crashed(ProcessId::new(*process)));
+    logs.end(Time(99), Ending::Quiescent, None);
+    Property::ALL.into_iter().filter(|property| logs.violation(*property).is_some()).collect()
+}
+
+fn applied(index: u64, value: u64) -> LogOutput {
+    LogOutput::Applied { index, command: Some(Value(value)) }
+}
+
+fn appended(index: u64, term: u64, value: u64) -> LogOutput {
+    LogOutput::Appended { index, entry: Entry { term, command: Some(Value(value)) } }
+}
+
+#[test]
+fn commands_are_applied_once_by_all_and_were_submitted() {
+    let all = [0, 1, 2].map(|process| (process, applied(1, 1)));
+    assert_eq!(replication(&all, &[], None), []);
+    assert_eq!(replication(&all[..2], &[], None), [Property::CommandLiveness]);
+    assert_eq!(replication(&all[..2], &[2], None), [], "the dead owe nothing");
+    assert_eq!(replication(&all[..2], &[], Some(2)), [], "nor does a liar");
+    let invented = [0, 1, 2].map(|process| (process, applied(2, 9)));
+    let invented = [all, invented].concat();
+    assert_eq!(replication(&invented, &[], None), [Property::CommandIntegrity]);
+    assert_eq!(replication(&invented, &[], Some(2)), [], "a liar may have submitted it");
+    let twice = [0, 1, 2].map(|process| (process, applied(2, 1)));
+    assert_eq!(replication(&[all, twice].concat(), &[], None), [Property::CommandIntegrity]);
+    let differently = [(0, applied(1, 1)), (1, LogOutput::Applied { index: 1, command: None })];
+    assert!(replication(&differently, &[], None).contains(&Property::StateMachineSafety));
+    assert!(replication(&differently, &[0], None).contains(&Property::StateMachineSafety));
+    assert!(!replication(&differently, &[], Some(0)).contains(&Property::StateMachineSafety));
+    let out_of_order = [(0, applied(2, 1))];
+    assert!(replication(&out_of_order, &[], None).contains(&Property::StateMachineSafety));
+}
+
+#[test]
+fn leaders_and_logs_are_compared() {
+    let leads = |term| LogOutput::Leads { term };
+    let broken = |outputs: &[(u32, LogOutput)]| replication(outputs, &[0], None);
+    assert_eq!(broken(&[(0, leads(1)), (1, leads(2))]), []);
+    assert_eq!(broken(&[(0, leads(1)), (1, leads(1))]), [Property::ElectionSafety]);
+    let rewrites = [(0, leads(1)), (0, appended(1, 1, 1)), (0, LogOutput::Truncated { from: 1 })];
+    assert_eq!(broken(&rewrites), [Property::LeaderAppendOnly]);
+    let replaces = [(0, leads(1)), (0, appended(1, 1, 1)), (0, appended(1, 1, 2))];
+    assert_eq!(broken(&replaces), [Property::LeaderAppendOnly]);
+    let deposed = [rewrites[0], rewrites[1], (0, LogOutput::Follows { term: 2 }), rewrites[2]];
+    assert_eq!(broken(&deposed), [], "a follower may delete entries");
+    let differ = [(0, appended(1, 1, 1)), (1, appended(1, 1, 2))];
+    assert_eq!(broken(&differ), [Property::LogMatching]);
+    let committed = [(0, leads(1)), (0, appended(1, 1, 1)), (0, applied(1, 1))];
+    let lacking = [&committed[..], &[(1, leads(2))]].concat();
+    assert_eq!(broken(&lacking), [Property::LeaderCompleteness]);
+    let complete = [&committed[..], &[(1, appended(1, 1, 1)), (1, leads(2))]].concat();
+    assert_eq!(broken(&complete), []);
+    let late = [&committed[..2], &[(1, leads(2)), (0, applied(1, 1))]].concat();
+    assert_eq!(broken(&late), [Property::LeaderCompleteness], "committed in an earlier term");
 }
