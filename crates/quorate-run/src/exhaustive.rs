@@ -1,28 +1,26 @@
 //! Exploration of every interleaving of a small world, by the algorithm's name.
 
+mod observed;
+
 use std::ops::ControlFlow;
 
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
-    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, DetectionUsers,
-    ElectionUsers, End, Exploration, Model, MulticastUsers, MutexUsers, Progress, SnapshotUsers,
-    State, Users, World,
+    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
+    Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::{self, Agreement};
-use quorate_core::detection::{self, Detection, StableProperty};
 use quorate_core::election::{self, Candidates, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
-use quorate_core::snapshot::{self, Snapshot};
 use quorate_core::{
     Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
 };
 use quorate_sim::fault::Traitor;
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::ProcessSelector;
-use quorate_sim::script::{Script, Step};
 use quorate_sim::traitor::Strategy;
-use quorate_sim::{Conditions, Expect, Scenario, detection_commands, proposals, scripted_commands};
+use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
 use crate::by_name::{entry, run};
@@ -30,6 +28,8 @@ use crate::erasure::ErasedAlgorithm;
 use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
+
+pub(crate) use observed::{detection, snapshot};
 
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
@@ -236,97 +236,6 @@ fn explore_multicast(
         traitors: config.traitors(),
     };
     explore_algorithm(config, on_progress, algorithm, users, "nothing is ever delivered")
-}
-
-/// Explores snapshots of a computation.
-pub(crate) fn snapshot<A: Algorithm + Snapshot + 'static>(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-) -> Explored {
-    explore_snapshot(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
-}
-
-fn explore_snapshot(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-    algorithm: &ErasedAlgorithm<snapshot::Command, snapshot::Output, snapshot::Misuse>,
-) -> Explored {
-    // A counterexample has the times of the steps, so the steps have to be written down.
-    let mut config = config.clone();
-    if config.scenario.script.is_empty() {
-        config.scenario.script = small_script(config.requests());
-    }
-    let n = config.scenario.processes;
-    let balance = |place: usize| config.scenario.values.get(place).copied();
-    let users = SnapshotUsers {
-        commands: scripted_commands(&config.scenario.script, n),
-        balances: (0..n).map(|place| balance(place).unwrap_or(snapshot::INITIAL_BALANCE)).collect(),
-        promised: config.judged(&algorithm.facts.profile),
-    };
-    explore_algorithm(&config, on_progress, algorithm, users, "no snapshot is ever complete")
-}
-
-/// A script in which each process sends money to the next one, begins its snapshots, and sends money again if there are two processes.
-fn small_script(records: Vec<u8>) -> Vec<Script> {
-    let n = records.len();
-    let script = |(process, records): (ProcessId, u8)| {
-        let to = ProcessId::from_index((process.index() + 1) % n);
-        let transfers = if n > 1 { vec![Step::Transfer { to, amount: 1 }] } else { Vec::new() };
-        let after = if n == 2 { transfers.clone() } else { Vec::new() };
-        let snapshots = vec![Step::Record; records.into()];
-        Script { process, steps: [transfers, snapshots, after].concat() }
-    };
-    ProcessId::all(n).zip(records).map(script).filter(|own| !own.steps.is_empty()).collect()
-}
-
-/// Explores a computation whose end or deadlock is detected.
-pub(crate) fn detection<A: Algorithm + Detection + 'static>(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-) -> Explored {
-    explore_detection(config, on_progress, const { &ErasedAlgorithm::of::<A>() })
-}
-
-fn explore_detection(
-    config: &CheckConfig,
-    on_progress: ProgressCallback<'_>,
-    algorithm: &ErasedAlgorithm<detection::Command, detection::Output, detection::Misuse>,
-) -> Explored {
-    let property = algorithm.facts.stable_property;
-    let mut config = config.clone();
-    if config.scenario.script.is_empty() {
-        config.scenario.script = small_computation(&config, property);
-    }
-    let commands = detection_commands(&config.scenario.script, config.scenario.processes);
-    let promised = config.judged(&algorithm.facts.profile);
-    let users = DetectionUsers { property, commands, promised };
-    explore_algorithm(&config, on_progress, algorithm, users, "nothing is ever announced")
-}
-
-/// A computation in which each process sends to the next one or waits for it.
-fn small_computation(config: &CheckConfig, property: StableProperty) -> Vec<Script> {
-    let n = config.scenario.processes;
-    let requests = match property {
-        StableProperty::Termination => vec![config.requests; n],
-        StableProperty::AndDeadlock | StableProperty::OrDeadlock => config.requests(),
-    };
-    let script = |(process, requests): (ProcessId, u8)| {
-        let next = ProcessId::from_index((process.index() + 1) % n);
-        let round = match property {
-            StableProperty::Termination => vec![Step::Send(next), Step::Rest],
-            StableProperty::AndDeadlock => vec![Step::Wait([next].into_iter().collect())],
-            StableProperty::OrDeadlock => {
-                vec![Step::Send(next), Step::Wait(ProcessSet::others(n, process))]
-            }
-        };
-        let rounds = if n > 1 { requests.into() } else { 0 };
-        let rounds = std::iter::repeat_n(round, rounds).flatten();
-        let begins =
-            property == StableProperty::Termination && process.number() == config.scenario.server;
-        let start = begins.then_some(Step::Start).into_iter();
-        Script { process, steps: start.chain(rounds).collect() }
-    };
-    ProcessId::all(n).zip(requests).map(script).filter(|own| !own.steps.is_empty()).collect()
 }
 
 /// Refuses an algorithm about which a world without time tells nothing.

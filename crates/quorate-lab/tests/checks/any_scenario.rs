@@ -15,6 +15,7 @@ use quorate_sim::notation::{
 };
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::script::{Script, Step};
 use quorate_sim::traitor::Strategy as Treason;
 use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Parameter, Scenario, Timing};
 
@@ -75,6 +76,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 outlier: (seed % 5 == 2).then_some(SpanText(Span(seed))),
                 values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
                 tolerates: (seed % 11 < 3).then_some(seed as usize % 2),
+                script: if seed % 7 == 3 { vec![script()] } else { Vec::new() },
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -83,6 +85,11 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             }
         })
     })
+}
+
+fn script() -> Script {
+    let steps = vec![Step::Record, Step::Start, Step::Rest, Step::Grant];
+    Script { process: ProcessId::new(0), steps }
 }
 
 fn identify(value: u64) -> Identify {
