@@ -48,7 +48,7 @@ pub enum Command {
         /// The amount of money to transfer.
         amount: u64,
     },
-    /// Begin a snapshot.
+    /// Begin a snapshot of all processes.
     Record,
 }
 

@@ -1,5 +1,9 @@
 //! Exploration of every interleaving of a small world, by the algorithm's name.
 
+mod allocation;
+mod observed;
+mod replication;
+
 use std::ops::ControlFlow;
 
 use quorate_algorithms::{Algorithm, Setup};
@@ -27,15 +31,9 @@ use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
 
-mod allocation;
-mod detection;
-mod replication;
-mod snapshot;
-
 pub(crate) use allocation::allocation;
-pub(crate) use detection::detection;
+pub(crate) use observed::{detection, snapshot};
 pub(crate) use replication::replication;
-pub(crate) use snapshot::snapshot;
 
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]

@@ -192,7 +192,8 @@ pub(crate) struct ListFlags {
     /// Algorithms to describe in detail [default: all of them, in brief]
     #[arg(value_name = "NAME", value_parser = algorithm_names(), hide_possible_values = true)]
     pub(crate) names: Vec<String>,
-    /// List one family: mutex, election, agreement, multicast, detector, clock or replication
+    /// List one family: mutex, election, agreement, multicast, detector, clock, allocation,
+    /// snapshot, detection or replication
     #[arg(long, value_parser = family_names(), hide_possible_values = true)]
     pub(crate) family: Option<String>,
     /// Print one line for each algorithm

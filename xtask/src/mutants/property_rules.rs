@@ -141,6 +141,8 @@ pub(super) const RULES: &[Rule] = &[
         file: "allocation.rs",
         from: "permits >= capacity;",
         to: "permits + 1 >= capacity;",
+    },
+    Rule {
         name: "election-safety",
         file: "replication.rs",
         from: "one.led.iter().copied().find(|term| other.led.contains(term))",

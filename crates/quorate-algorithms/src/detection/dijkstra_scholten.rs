@@ -223,6 +223,8 @@ mod tests {
         assert_eq!(receive(&mut process, 0, Message::Work), ["received"]);
         assert_eq!(receive(&mut process, 2, Message::Work), ["received", "SIGNAL"]);
         assert_eq!(command(&mut process, Command::Send(p(2))), ["WORK"]);
+        assert_eq!(receive(&mut process, 2, Message::Signal), [""; 0], "it is active");
+        assert_eq!(command(&mut process, Command::Send(p(2))), ["WORK"]);
         assert_eq!(command(&mut process, Command::Rest), [""; 0], "its message is not signalled");
         assert_eq!(receive(&mut process, 2, Message::Signal), ["SIGNAL"]);
         assert_eq!(

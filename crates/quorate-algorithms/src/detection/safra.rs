@@ -78,7 +78,7 @@ pub struct Token {
 pub enum Message {
     /// A message of the computation, which makes its receiver active.
     Work,
-    /// The token.
+    /// The token of a probe, on its way to the next process.
     Token(Token),
 }
 

@@ -29,7 +29,7 @@ use quorate_core::{
     Profile, Property, SortedMap,
 };
 
-use super::account::Account;
+use super::common::Account;
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of Chandy and Lamport's algorithm.

@@ -27,7 +27,7 @@ use quorate_core::{
     Profile, Property, SortedMap, VectorClock,
 };
 
-use super::account::Account;
+use super::common::Account;
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of Lai and Yang's algorithm.
@@ -275,6 +275,20 @@ mod tests {
         let recorded = ["state 101", "report 0 to p0", "channel [0]", "complete"];
         assert_eq!(receive(&mut process, 0, report), recorded);
         assert_eq!(receive(&mut process, 0, white(0)), ["received"], "late, and in the channel");
+    }
+
+    #[test]
+    fn a_report_has_the_white_messages_sent_and_a_late_one_is_in_the_channel() {
+        let mut process = LaiYang::build(&Setup::new(3), p(1));
+        let mut out = Effects::new(Time(0));
+        process.on_command(Command::Transfer { to: p(0), amount: 1 }, &mut out).unwrap();
+        let snapshot = SnapshotId { initiator: p(2), number: 0 };
+        let recorded = ["state 99", "report 1 to p0", "report 0 to p2", "channel []"];
+        assert_eq!(receive(&mut process, 2, Message::Report(snapshot, vec![])), recorded);
+        let late = Message::Transfer(coin(0), VectorClock::new());
+        assert_eq!(receive(&mut process, 0, late), ["received"]);
+        let report = Message::Report(snapshot, vec![coin(0)]);
+        assert_eq!(receive(&mut process, 0, report), ["channel [0]", "complete"]);
     }
 
     #[test]

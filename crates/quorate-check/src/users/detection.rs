@@ -97,3 +97,76 @@ impl Users for DetectionUsers {
         Property::EventualDetection
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(number: u32) -> ProcessId {
+        ProcessId::new(number)
+    }
+
+    /// The property violated after these processes have issued their next commands, and then produced these outputs.
+    fn found(
+        property: StableProperty,
+        commands: [Vec<Command>; 3],
+        issued: &[usize],
+        outputs: &[(usize, Output)],
+    ) -> Option<Property> {
+        let promised = Property::ALL.to_vec();
+        let users = DetectionUsers { property, commands: commands.to_vec(), promised };
+        let mut user_states: Vec<DetectionUser> =
+            ProcessId::all(3).map(|id| users.initial_user(id)).collect();
+        for process in issued {
+            let (command, must) = users.next_command(&user_states[*process]).expect("one is left");
+            assert!(must);
+            users.on_command(&mut user_states[*process], &command);
+        }
+        for (process, output) in outputs {
+            users.on_output(&mut user_states[*process], output);
+        }
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
+    }
+
+    #[test]
+    fn the_end_of_a_computation_is_announced_and_not_before() {
+        let sends = || [vec![Command::Start, Command::Send(p(1))], vec![], vec![]];
+        let found = |issued: &[usize], outputs: &[(usize, Output)]| {
+            found(StableProperty::Termination, sends(), issued, outputs)
+        };
+        let announced = (0, Output::Announced);
+        let received = (1, Output::Received(p(0)));
+        assert_eq!(found(&[0], &[announced.clone()]), Some(Property::NoFalseDetection));
+        // A user that has come to the end of its script rests.
+        let in_flight = [0, 0, 0];
+        assert_eq!(found(&in_flight, &[announced.clone()]), Some(Property::NoFalseDetection));
+        let active = [received, announced.clone()];
+        assert_eq!(found(&in_flight, &active), Some(Property::NoFalseDetection));
+        let alone = |issued: &[usize], outputs: &[(usize, Output)]| {
+            let commands = [vec![Command::Start], vec![], vec![]];
+            self::found(StableProperty::Termination, commands, issued, outputs)
+        };
+        assert_eq!(alone(&[0, 0], &[announced]), None);
+        assert_eq!(alone(&[0, 0], &[]), Some(Property::EventualDetection));
+    }
+
+    #[test]
+    fn deadlocks_are_cycles_or_knots() {
+        let wait = |on: &[u32]| vec![Command::Wait(on.iter().copied().map(p).collect())];
+        let waits = || [wait(&[1, 2]), wait(&[0]), wait(&[1])];
+        let found = |property, issued: &[usize], by: &[usize]| {
+            let outputs: Vec<_> = by.iter().map(|process| (*process, Output::Announced)).collect();
+            found(property, waits(), issued, &outputs)
+        };
+        let and = StableProperty::AndDeadlock;
+        assert_eq!(found(and, &[0, 1], &[0]), None);
+        assert_eq!(found(and, &[0, 1], &[]), Some(Property::EventualDetection));
+        assert_eq!(found(and, &[0, 1], &[2]), Some(Property::NoFalseDetection));
+        let or = StableProperty::OrDeadlock;
+        assert_eq!(found(or, &[0, 1], &[]), None, "p2 may send");
+        assert_eq!(found(or, &[0, 1], &[0]), Some(Property::NoFalseDetection));
+        assert_eq!(found(or, &[0, 1, 2], &[1]), None);
+        assert_eq!(found(or, &[0, 1, 2], &[]), Some(Property::EventualDetection));
+    }
+}

@@ -15,6 +15,7 @@ use quorate_sim::notation::{
 };
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{ClaimOf, DetectorChoice, GivenClaim, Requesters};
+use quorate_sim::script::{Script, Step};
 use quorate_sim::traitor::Strategy as Treason;
 use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Parameter, Scenario, Timing};
 
@@ -78,11 +79,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 capacity: (seed % 13 < 3).then_some(1 + seed as u32 % 4),
                 conflicts: (seed % 13 == 3).then(Default::default),
                 claim_of: if seed % 13 == 4 { vec![claim_of(seed)] } else { Vec::new() },
-                script: if seed % 13 == 5 {
-                    vec!["0: send 1 20; record".parse().unwrap()]
-                } else {
-                    Vec::new()
-                },
+                script: if seed % 7 == 3 { vec![script()] } else { Vec::new() },
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -96,6 +93,11 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
 fn claim_of(seed: u64) -> ClaimOf {
     let claims = vec![GivenClaim::Read, GivenClaim::Group(seed as u32), GivenClaim::Write];
     ClaimOf { process: ProcessId::new(0), claims }
+}
+
+fn script() -> Script {
+    let steps = vec![Step::Record, Step::Start, Step::Rest, Step::Grant];
+    Script { process: ProcessId::new(0), steps }
 }
 
 fn identify(value: u64) -> Identify {

@@ -317,7 +317,7 @@ pub struct MulticastReport {
     pub everywhere: u64,
 }
 
-/// Results of snapshots.
+/// Results of the snapshots of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SnapshotReport {
     /// Number of snapshots that were begun.

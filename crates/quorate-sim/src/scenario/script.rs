@@ -26,13 +26,13 @@ pub enum Step {
         /// The amount of money to transfer.
         amount: u64,
     },
-    /// Begins a snapshot.
+    /// Begins a snapshot of all processes.
     Record,
     /// Begins a computation that may terminate.
     Start,
     /// Sends a message to another process.
     Send(ProcessId),
-    /// Becomes passive.
+    /// Becomes passive until a message arrives.
     Rest,
     /// Waits for other processes.
     Wait(ProcessSet),

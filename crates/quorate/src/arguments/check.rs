@@ -33,8 +33,8 @@ Examples:
   quorate check raft -n 3 --requesters 1 --timeouts 2
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
 
-Each step delivers a message, lets a user request entry, leave, start an election, propose or \
-multicast, crashes a process (also in the middle of a multicast), or reports a crash to a process. \
+Each step delivers a message, lets a user request entry, leave, start an election, propose, \
+multicast or make a step of its script, crashes a process (also in the middle of a multicast), or reports a crash to a process. \
 Every reachable state is visited, so a property that holds here holds in every run of this system. A \
 counterexample is a shortest one. A search that stops early reports how far it got, and proves \
 nothing about the rest.

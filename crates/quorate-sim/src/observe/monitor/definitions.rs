@@ -3,6 +3,7 @@
 
 use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::allocation::Claim;
+use quorate_core::detection::{self, StableProperty};
 use quorate_core::election::{Candidates, Output};
 use quorate_core::multicast::{Content, Group};
 use quorate_core::replication::{Entry, Output as LogOutput};
@@ -10,8 +11,8 @@ use quorate_core::snapshot::{self, SnapshotId, Transfer};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
 use super::{
-    CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder, Me1, MutexEvent,
-    ReplicatedLogs, Snapshots, TotalOrder,
+    Announcements, CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder,
+    Me1, MutexEvent, ReplicatedLogs, Snapshots, TotalOrder,
 };
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
@@ -377,4 +378,57 @@ fn leaders_and_logs_are_compared() {
     assert_eq!(broken(&complete), []);
     let late = [&committed[..2], &[(1, leads(2)), (0, applied(1, 1))]].concat();
     assert_eq!(broken(&late), [Property::LeaderCompleteness], "committed in an earlier term");
+}
+
+/// Properties that a run of three processes breaks: commands and outputs in order, with their processes.
+fn detection(
+    property: StableProperty,
+    commands: &[(u32, detection::Command)],
+    outputs: &[(u32, detection::Output)],
+) -> Vec<Property> {
+    let mut run = Announcements::new(3, property);
+    commands.iter().for_each(|(process, command)| run.on_command(at(1, *process), command));
+    outputs.iter().for_each(|(process, output)| run.on_output(at(2, *process), output));
+    run.end(Time(9), Ending::Quiescent);
+    let found = [run.false_detection(), run.missing()];
+    found.into_iter().flatten().map(|violation| violation.property).collect()
+}
+
+#[test]
+fn announcements_that_are_false_or_missing() {
+    use detection::Command::{Grant, Rest, Send, Start, Wait};
+    use detection::Output::{Announced, Received, Requested};
+    let wait = |on: &[u32]| Wait(on.iter().copied().map(ProcessId::new).collect());
+    let (p0, p1) = (ProcessId::new(0), ProcessId::new(1));
+    let kind = StableProperty::Termination;
+    let ended = [(0, Start), (0, Rest)];
+    assert_eq!(detection(kind, &ended, &[(0, Announced)]), []);
+    assert_eq!(detection(kind, &ended, &[]), [Property::EventualDetection]);
+    let false_detection = [Property::NoFalseDetection];
+    assert_eq!(detection(kind, &ended[..1], &[(0, Announced)]), false_detection, "p0 is active");
+    let in_flight = [(0, Start), (0, Send(p1)), (0, Rest)];
+    assert_eq!(detection(kind, &in_flight, &[(0, Announced)]), false_detection);
+    let active = [(1, Received(p0)), (0, Announced)];
+    assert_eq!(detection(kind, &in_flight, &active), false_detection, "p1 is active");
+
+    let kind = StableProperty::AndDeadlock;
+    let cycle = [(0, wait(&[1, 2])), (1, wait(&[0]))];
+    assert_eq!(detection(kind, &cycle, &[(1, Announced)]), []);
+    assert_eq!(detection(kind, &cycle, &[]), [Property::EventualDetection]);
+    let both = [Property::NoFalseDetection, Property::EventualDetection];
+    assert_eq!(detection(kind, &cycle, &[(2, Announced)]), both, "p2 is in no cycle");
+    let mut granted = Announcements::new(3, kind);
+    granted.on_command(at(1, 0), &wait(&[1]));
+    granted.on_output(at(2, 1), &Requested(p0));
+    granted.on_command(at(3, 1), &Grant);
+    granted.on_command(at(4, 1), &wait(&[0]));
+    granted.end(Time(9), Ending::Quiescent);
+    assert_eq!(granted.missing(), None, "a grant is in flight");
+
+    let kind = StableProperty::OrDeadlock;
+    assert_eq!(detection(kind, &cycle, &[]), [], "p2 may send");
+    assert_eq!(detection(kind, &cycle, &[(0, Announced)]), false_detection);
+    let knot = [(0, wait(&[1, 2])), (1, wait(&[0])), (2, wait(&[1]))];
+    assert_eq!(detection(kind, &knot, &[(2, Announced)]), []);
+    assert_eq!(detection(kind, &knot, &[]), [Property::EventualDetection]);
 }

@@ -55,7 +55,7 @@ fn run_setup(
     }
 }
 
-/// Monitors of snapshots.
+/// Monitors of all snapshots of a run.
 #[derive(Clone, Debug)]
 pub struct SnapshotMonitors {
     snapshots: Snapshots,

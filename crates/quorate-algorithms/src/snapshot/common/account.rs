@@ -7,21 +7,25 @@ use crate::Setup;
 
 /// The balance of one process, and the number of its transfers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Account {
-    pub(super) owner: ProcessId,
-    pub(super) n: usize,
-    pub(super) balance: i64,
+pub(in crate::snapshot) struct Account {
+    pub(in crate::snapshot) owner: ProcessId,
+    pub(in crate::snapshot) n: usize,
+    pub(in crate::snapshot) balance: i64,
     sent: u64,
 }
 
 impl Account {
-    pub(super) fn new(setup: &Setup, owner: ProcessId) -> Self {
+    pub(in crate::snapshot) fn new(setup: &Setup, owner: ProcessId) -> Self {
         let balance = setup.balances.get(owner.index()).copied().unwrap_or(INITIAL_BALANCE);
         Self { owner, n: setup.n, balance: balance as i64, sent: 0 }
     }
 
     /// Withdraws money for a transfer, which must then be sent.
-    pub(super) fn withdraw(&mut self, to: ProcessId, amount: u64) -> Result<Transfer, Misuse> {
+    pub(in crate::snapshot) fn withdraw(
+        &mut self,
+        to: ProcessId,
+        amount: u64,
+    ) -> Result<Transfer, Misuse> {
         if to == self.owner || to.index() >= self.n {
             return Err(Misuse::NoSuchAccount(to));
         }
@@ -31,7 +35,7 @@ impl Account {
         Ok(transfer)
     }
 
-    pub(super) fn deposit(&mut self, transfer: Transfer) {
+    pub(in crate::snapshot) fn deposit(&mut self, transfer: Transfer) {
         self.balance = self.balance.wrapping_add_unsigned(transfer.amount);
     }
 }

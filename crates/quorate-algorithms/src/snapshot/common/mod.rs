@@ -1,0 +1,5 @@
+//! Parts that several snapshot algorithms share.
+
+mod account;
+
+pub(super) use account::Account;
