@@ -335,7 +335,7 @@ fn sound_detections_hold_in_every_state() {
     let spread = ["0: start; send 1; send 2; rest", "1: send 2; rest; send 0", "2: send 1; rest"];
     let again = ["0: start; send 1; rest; start; send 1; rest", "1: send 0; rest"];
     let grants = ["0: wait 1; wait 2", "1: grant; wait 2,0", "2: wait 0; grant; wait 1"];
-    let renewed = ["0: wait 1; wait 1", "1: grant; wait 2", "2: grant; wait 0"];
+    let renewed = ["0: wait 1; wait 1", "1: grant; wait 2", "2: wait 0"];
     let messages = ["0: wait 1,2; wait 2", "1: send 0; wait 0", "2: send 0; wait 1; send 0"];
     let safe = |config| CheckConfig { only: Some(Property::NoFalseDetection), ..config };
     insta::assert_snapshot!(sound([
