@@ -406,7 +406,7 @@ fn sound_detections_hold_in_every_state() {
     let spread = ["0: start; send 1; send 2; rest", "1: send 2; rest; send 0", "2: send 1; rest"];
     let again = ["0: start; send 1; rest; start; send 1; rest", "1: send 0; rest"];
     let grants = ["0: wait 1; wait 2", "1: grant; wait 2,0", "2: wait 0; grant; wait 1"];
-    let renewed = ["0: wait 1; wait 1", "1: grant; wait 2", "2: grant; wait 0"];
+    let renewed = ["0: wait 1; wait 1", "1: grant; wait 2", "2: wait 0"];
     let messages = ["0: wait 1,2; wait 2", "1: send 0; wait 0", "2: send 0; wait 1; send 0"];
     let safe = |config| CheckConfig { only: Some(Property::NoFalseDetection), ..config };
     insta::assert_snapshot!(sound([
@@ -506,7 +506,7 @@ fn liars_are_borne_or_found_in_every_state() {
     let outside = explored(&lying(some("reliable", 3, 1), "0:silent")).report.outside;
     assert_eq!(outside, ["honesty"]);
     for (world, why) in [
-        (lying(config("central", 3), "0:liar"), "only agreement and multicast"),
+        (lying(config("central", 3), "0:liar"), "only agreement, multicast and replication"),
         (lying(some("bracha", 4, 1), "0:random"), "draws no random numbers"),
         (lying(some("bracha", 4, 1), "?:liar"), "draws no random numbers"),
     ] {

@@ -9,16 +9,15 @@
 //!   each other, and in every such cycle a process announces it.
 //! - **Costs**: at most one PROBE for each edge of the wait-for graph, n(n - 1) at most, each time a process begins to wait.
 //! - **Departs from the paper**: processes wait for processes, not for resources that controllers manage. A process begins a computation
-//!   whenever it begins to wait, not after a time: the last process to wait in a cycle finds it. Computations are numbered, and a process
-//!   forwards the probes of each of them once. Without numbers, it would take the probes of a second computation of an initiator for those of
-//!   the first, and a deadlock could remain unnoticed.
+//!   whenever it begins to wait, not after a time: the last process to wait in a cycle finds it. A process that no longer waits forgets which
+//!   initiators depend on it. None of them can have stopped waiting before, so computations need no numbers.
 
 use core::convert::Infallible;
 
 use quorate_core::detection::{Command, Misuse, Output, StableProperty};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property, SortedMap,
+    Profile, Property,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -32,10 +31,8 @@ pub struct ChandyMisraHaasAnd {
     waiting: ProcessSet,
     /// Processes that wait for a grant of this one.
     requests: ProcessSet,
-    /// Number of computations that this process has begun.
-    computation: u64,
-    /// The last computation of each initiator that is known to depend on this process, while it waits.
-    dependent: SortedMap<ProcessId, u64>,
+    /// Initiators that are known to depend on this process, while it waits.
+    dependent: ProcessSet,
     announced: bool,
 }
 
@@ -51,8 +48,6 @@ pub enum Message {
     Probe {
         /// The process that began this computation.
         initiator: ProcessId,
-        /// The number of the computation.
-        computation: u64,
     },
 }
 
@@ -71,7 +66,7 @@ impl CoreMessage for Message {
     fn bytes(&self) -> Option<u64> {
         Some(match self {
             Self::Request | Self::Grant => 1,
-            Self::Probe { .. } => 1 + 2 * 8,
+            Self::Probe { .. } => 1 + 8,
         })
     }
 }
@@ -83,19 +78,16 @@ impl ChandyMisraHaasAnd {
             n: setup.n,
             waiting: ProcessSet::new(),
             requests: ProcessSet::new(),
-            computation: 0,
-            dependent: SortedMap::new(),
+            dependent: ProcessSet::new(),
             announced: false,
         }
     }
 
     fn wait(&mut self, on: ProcessSet, out: &mut Effects<Self>) {
-        self.computation += 1;
         self.announced = false;
         // A probe follows its request on the same link, so that it finds the request there.
         out.multicast(on.clone(), Message::Request);
-        let (initiator, computation) = (self.id, self.computation);
-        out.multicast(on.clone(), Message::Probe { initiator, computation });
+        out.multicast(on.clone(), Message::Probe { initiator: self.id });
         self.waiting = on;
     }
 
@@ -117,28 +109,18 @@ impl ChandyMisraHaasAnd {
         }
     }
 
-    fn on_probe(
-        &mut self,
-        from: ProcessId,
-        initiator: ProcessId,
-        computation: u64,
-        out: &mut Effects<Self>,
-    ) {
+    fn on_probe(&mut self, from: ProcessId, initiator: ProcessId, out: &mut Effects<Self>) {
         // An active process, or one that has granted the request of the sender, is not part of a deadlock of the sender.
         if self.waiting.is_empty() || !self.requests.contains(from) {
             return;
         }
         if initiator == self.id {
-            if computation == self.computation && !self.announced {
+            if !self.announced {
                 self.announced = true;
                 out.output(Output::Announced);
             }
-            return;
-        }
-        let last = self.dependent.entry(initiator).or_default();
-        if computation > *last {
-            *last = computation;
-            out.multicast(self.waiting.clone(), Message::Probe { initiator, computation });
+        } else if self.dependent.insert(initiator) {
+            out.multicast(self.waiting.clone(), Message::Probe { initiator });
         }
     }
 }
@@ -175,9 +157,7 @@ impl Process for ChandyMisraHaasAnd {
                 out.output(Output::Requested(from));
             }
             Message::Grant => self.on_grant(from, out),
-            Message::Probe { initiator, computation } => {
-                self.on_probe(from, initiator, computation, out);
-            }
+            Message::Probe { initiator } => self.on_probe(from, initiator, out),
         }
     }
 
@@ -253,8 +233,8 @@ mod tests {
         effects(|out| process.on_message(p(from), message, out))
     }
 
-    fn probe(initiator: u32, computation: u64) -> Message {
-        Message::Probe { initiator: p(initiator), computation }
+    fn probe(initiator: u32) -> Message {
+        Message::Probe { initiator: p(initiator) }
     }
 
     /// Process 1 of 3, which waits for process 2 and has the request of process 0.
@@ -269,18 +249,19 @@ mod tests {
     #[test]
     fn a_waiting_process_forwards_a_computation_once() {
         let mut process = between();
-        assert_eq!(receive(&mut process, 0, probe(0, 1)), ["PROBE"]);
-        assert_eq!(receive(&mut process, 0, probe(0, 1)), [""; 0]);
-        assert_eq!(receive(&mut process, 0, probe(0, 2)), ["PROBE"], "another computation");
-        assert_eq!(receive(&mut process, 2, probe(2, 1)), [""; 0], "p2 waits for others");
+        assert_eq!(receive(&mut process, 0, probe(0)), ["PROBE"]);
+        assert_eq!(receive(&mut process, 0, probe(0)), [""; 0]);
+        assert_eq!(receive(&mut process, 2, probe(2)), [""; 0], "p2 waits for others");
+        receive(&mut process, 2, Message::Grant);
+        command(&mut process, Command::Wait([p(2)].into_iter().collect()));
+        assert_eq!(receive(&mut process, 0, probe(0)), ["PROBE"], "it waits again");
     }
 
     #[test]
     fn a_probe_that_comes_back_is_announced_once() {
         let mut process = between();
-        assert_eq!(receive(&mut process, 0, probe(1, 9)), [""; 0], "not the current computation");
-        assert_eq!(receive(&mut process, 0, probe(1, 1)), ["Announced"]);
-        assert_eq!(receive(&mut process, 0, probe(1, 1)), [""; 0]);
+        assert_eq!(receive(&mut process, 0, probe(1)), ["Announced"]);
+        assert_eq!(receive(&mut process, 0, probe(1)), [""; 0]);
     }
 
     #[test]
@@ -288,7 +269,7 @@ mod tests {
         let mut process = between();
         let granted = receive(&mut process, 2, Message::Grant);
         assert_eq!(granted, [format!("{:?}", Output::Received(p(2))), "Unblocked".into()]);
-        assert_eq!(receive(&mut process, 0, probe(0, 1)), [""; 0]);
+        assert_eq!(receive(&mut process, 0, probe(0)), [""; 0]);
         assert_eq!(command(&mut process, Command::Grant), ["GRANT p0"]);
         let mut out = Effects::new(Time(0));
         assert_eq!(process.on_command(Command::Grant, &mut out), Err(Misuse::NothingToGrant));

@@ -285,6 +285,7 @@ fn draw_computation(scenario: &mut Scenario, draw: &mut Dice) {
     scenario.repeat = draw.between(1, 4) as u32;
     scenario.spread = SpanText(Span(draw.between(0, 8 * UNIT)));
     if draw.chance(0.3) {
+        (scenario.requesters, scenario.spread) = (Requesters::One, SpanText::default());
         for process in ProcessId::all(scenario.processes) {
             let at = When::At(Time(draw.between(0, 4 * UNIT)));
             scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });

@@ -64,7 +64,7 @@ fn inside_the_assumptions_every_election_holds() {
                 report.faults.iter().filter(|fault| fault.description.ends_with("crashes")).count();
         }
     }
-    assert_eq!(algorithms, 7);
+    assert_eq!(algorithms, 8);
     assert!(crashes > 4_000, "only {crashes} crashes");
 }
 
