@@ -601,7 +601,7 @@ mod tests {
         let mut three = cluster(3);
         elect(&mut three, 0);
         three.submit(0, 7);
-        // p1 accepts the command, and nobody learns of the decision.
+        // p1 accepts the command, and no process learns of the decision.
         three.isolate(&[2]);
         three.deliver_first(1);
         three.isolate(&[0]);

@@ -99,7 +99,7 @@ enum Role {
 pub enum Message {
     /// A candidate asks for a vote in a term. Its log ends with an entry of `last_term` at `last_index`.
     RequestVote {
-        /// The candidate's term.
+        /// The term in which the candidate stands.
         term: u64,
         /// Index of the last entry of the candidate's log.
         last_index: u64,
@@ -108,14 +108,14 @@ pub enum Message {
     },
     /// The answer to a candidate.
     Vote {
-        /// The voter's term.
+        /// The present term of the voter.
         term: u64,
         /// Whether the candidate gets the vote.
         granted: bool,
     },
     /// A leader sends the entry after `prev_index`, or none as a heartbeat.
     AppendEntries {
-        /// The leader's term.
+        /// The term that the sender leads.
         term: u64,
         /// Index of the entry before the new one.
         prev_index: u64,
@@ -128,14 +128,14 @@ pub enum Message {
     },
     /// The follower's log matches the leader's up to `index`.
     Replicated {
-        /// The follower's term.
+        /// The present term of the follower.
         term: u64,
         /// Index of the last entry that is known to match.
         index: u64,
     },
     /// The follower has no entry of `prev_term` at `prev_index`, or is in a later term.
     Refused {
-        /// The follower's term.
+        /// The present term of the follower.
         term: u64,
         /// The index at which the logs differ.
         prev_index: u64,

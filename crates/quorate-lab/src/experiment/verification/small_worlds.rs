@@ -183,7 +183,7 @@ impl SmallWorld {
             _ => words += " and recoveries",
         }
         if !self.ordered {
-            words += ", any order of messages";
+            words += ", unordered";
         }
 
         match self.timeouts {
