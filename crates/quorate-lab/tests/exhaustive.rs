@@ -375,7 +375,7 @@ fn liars_are_borne_or_found_in_every_state() {
     let outside = explored(&lying(some("reliable", 3, 1), "0:silent")).report.outside;
     assert_eq!(outside, ["honesty"]);
     for (world, why) in [
-        (lying(config("central", 3), "0:liar"), "only agreement and multicast"),
+        (lying(config("central", 3), "0:liar"), "only agreement, multicast and replication"),
         (lying(some("bracha", 4, 1), "0:random"), "draws no random numbers"),
         (lying(some("bracha", 4, 1), "?:liar"), "draws no random numbers"),
     ] {
