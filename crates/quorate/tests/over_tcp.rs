@@ -150,7 +150,10 @@ fn what_sockets_cannot_give_is_refused_on_a_line() {
         ),
         ("--link-delay 0-1=constant:2ms", "leave out --link-delay"),
         ("--timing asynchronous", "leave out --timing"),
-        ("--fifo no", "sockets do not lose, duplicate or reorder messages; leave out --fifo"),
+        (
+            "--fifo no",
+            "sockets do not lose, duplicate, reorder or change messages; leave out --fifo",
+        ),
         ("--loss 0.1", "leave out --loss"),
         ("--duplication 0.1", "leave out --duplication"),
         ("--partition 0,1|2,3@1ms..2ms", "leave out --partition"),

@@ -60,7 +60,7 @@ pub struct QueryId {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// A message of the computation, which may end the wait of its receiver.
-    Message,
+    Basic,
     /// Asks whether the receiver waits.
     Query(QueryId),
     /// The sender waits, and all that it waits for have replied.
@@ -73,7 +73,7 @@ impl CoreMessage for Message {
 
     fn kind(&self) -> usize {
         match self {
-            Self::Message => 0,
+            Self::Basic => 0,
             Self::Query(_) => 1,
             Self::Reply(_) => 2,
         }
@@ -81,7 +81,7 @@ impl CoreMessage for Message {
 
     fn bytes(&self) -> Option<u64> {
         Some(match self {
-            Self::Message => 1,
+            Self::Basic => 1,
             Self::Query(_) | Self::Reply(_) => 1 + 2 * 8,
         })
     }
@@ -169,7 +169,7 @@ impl Process for ChandyMisraHaasOr {
             }
             Command::Send(to) if !others.contains(to) => return Err(Misuse::NotAnother),
             Command::Wait(on) => self.wait(on, out),
-            Command::Send(to) => out.send(to, Message::Message),
+            Command::Send(to) => out.send(to, Message::Basic),
             Command::Start | Command::Rest | Command::Grant => {
                 return Err(Misuse::WrongComputation);
             }
@@ -179,7 +179,7 @@ impl Process for ChandyMisraHaasOr {
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         match message {
-            Message::Message => self.on_basic_message(from, out),
+            Message::Basic => self.on_basic_message(from, out),
             Message::Query(query) => self.on_query(from, query, out),
             Message::Reply(query) => self.on_reply(query, out),
         }
@@ -288,7 +288,7 @@ mod tests {
     fn a_process_that_was_active_since_does_not_reply() {
         let mut process = waiting();
         assert_eq!(receive(&mut process, 0, Message::Query(query(0, 1))), ["QUERY"]);
-        assert_eq!(receive(&mut process, 2, Message::Message), ["received", "Unblocked"]);
+        assert_eq!(receive(&mut process, 2, Message::Basic), ["received", "Unblocked"]);
         assert_eq!(receive(&mut process, 2, Message::Query(query(0, 1))), [""; 0]);
         let wait = Command::Wait([p(2)].into_iter().collect());
         assert_eq!(effects(|out| process.on_command(wait, out).unwrap()), ["QUERY"]);
@@ -298,10 +298,6 @@ mod tests {
             "since it waits"
         );
         assert_eq!(receive(&mut process, 2, Message::Reply(query(0, 1))), [""; 0]);
-        assert_eq!(
-            receive(&mut process, 0, Message::Message),
-            ["received"],
-            "it waits for p2 only"
-        );
+        assert_eq!(receive(&mut process, 0, Message::Basic), ["received"], "it waits for p2 only");
     }
 }

@@ -101,6 +101,7 @@ impl Users for DetectionUsers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice;
 
     fn p(number: u32) -> ProcessId {
         ProcessId::new(number)
@@ -137,10 +138,13 @@ mod tests {
         };
         let announced = (0, Output::Announced);
         let received = (1, Output::Received(p(0)));
-        assert_eq!(found(&[0], &[announced.clone()]), Some(Property::NoFalseDetection));
+        assert_eq!(found(&[0], slice::from_ref(&announced)), Some(Property::NoFalseDetection));
         // A user that has come to the end of its script rests.
         let in_flight = [0, 0, 0];
-        assert_eq!(found(&in_flight, &[announced.clone()]), Some(Property::NoFalseDetection));
+        assert_eq!(
+            found(&in_flight, slice::from_ref(&announced)),
+            Some(Property::NoFalseDetection)
+        );
         let active = [received, announced.clone()];
         assert_eq!(found(&in_flight, &active), Some(Property::NoFalseDetection));
         let alone = |issued: &[usize], outputs: &[(usize, Output)]| {

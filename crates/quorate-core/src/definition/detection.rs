@@ -243,7 +243,7 @@ mod tests {
         let kind = StableProperty::AndDeadlock;
         let mut all = waiting(kind, &[&[1, 2], &[0], &[]]);
         assert_eq!(judged(kind, &all, 0), (true, Some(p(0))), "p2 is active and does not matter");
-        assert_eq!(judged(kind, &all, 2).0, false);
+        assert!(!judged(kind, &all, 2).0);
         all[1].on_output(&Output::Announced);
         assert_eq!(judged(kind, &all, 0), (true, None), "one of the cycle is enough");
         let mut all = waiting(kind, &[&[1], &[]]);

@@ -283,9 +283,9 @@ fn specimens(all: &[(&Cell, &CellResult)]) -> Block {
             let looked_for = small.only.map_or_else(|| "any".to_owned(), |only| only.to_string());
             let found = match (&search.broken, search.steps) {
                 (Some(id), Some(steps)) if *id == looked_for => {
-                    format!("broken after {steps} steps")
+                    format!("broken: {steps} steps")
                 }
-                (Some(id), Some(steps)) => format!("{id} broken after {steps} steps"),
+                (Some(id), Some(steps)) => format!("{id} broken: {steps} steps"),
                 _ if search.bounded => format!("not found to depth {}", search.depth),
                 _ => "cannot happen".to_owned(),
             };
