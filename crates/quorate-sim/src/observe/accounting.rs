@@ -60,7 +60,7 @@ impl FurtherCopies {
     }
 }
 
-/// Which messages are counted.
+/// The messages that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counting {
     /// Whether messages that processes send to themselves are counted.

@@ -1,7 +1,7 @@
 //! A few replicas for unit tests: messages are delivered in the order of sending, and timers expire on demand.
 
-use std::collections::VecDeque;
-use std::vec::Vec;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use quorate_core::agreement::Value;
 use quorate_core::replication::{Command, Output};
