@@ -49,7 +49,7 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     eprintln!("    the page in {chromium}; its pictures go to target/browser/screens");
     let tests = format!("{TESTS}/console.test.mjs");
     let mut node = Command::new("node");
-    node.args(["--test", "--test-reporter=spec"]).arg(tests).current_dir(root);
+    node.args(["--test", "--test-force-exit", "--test-reporter=spec"]).arg(tests).current_dir(root);
     node.env("QUORATE_BIN", binary).env("QUORATE_BROWSER_MODULES", &tools);
     node.env("QUORATE_CHROMIUM", find_program(chromium))
         .env("QUORATE_SCREENS", tools.join("screens"));

@@ -359,7 +359,7 @@ withPage("everything is said in the language that is chosen", async (page) => {
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
   await page.reload();
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
-  await visit(page, lab.address, "#/lessons/33");
+  await visit(page, lab.address, "#/lessons/41");
   await page.locator("h1", { hasText: "Dois dentro" }).waitFor();
 });
 

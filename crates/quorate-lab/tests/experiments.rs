@@ -15,6 +15,7 @@ fn slice(name: &str) -> Options {
         "detectors" => (Some(2), Some(8)),
         "byzantine" => (Some(20), Some(7)),
         "consensus-rounds" => (Some(20), Some(8)),
+        "literature" => (Some(5), None),
         "verification" => (Some(4), Some(2)),
         _ => (Some(4), None),
     };

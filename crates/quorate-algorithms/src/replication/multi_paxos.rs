@@ -630,6 +630,24 @@ mod tests {
     }
 
     #[test]
+    fn of_two_accepted_commands_that_of_the_higher_ballot_is_proposed() {
+        for order in [[1, 2], [2, 1]] {
+            let mut five = cluster(5);
+            five.expire(0, Timer::Election);
+            let leader = &mut five.replicas[0];
+            let Role::Preparing { ballot, .. } = leader.role else { panic!("{leader:?}") };
+            let mut out = Effects::default();
+            for number in order {
+                let proposal = Proposal { ballot: number, command: Some(Value(number)) };
+                let promise = Message::Promise(ballot, [(1, proposal)].into());
+                leader.on_message(ProcessId::new(number as u32), promise, &mut out);
+            }
+            let Role::Leading { open, .. } = &leader.role else { panic!("{leader:?}") };
+            assert_eq!(open.get(&1).and_then(|open| open.command), Some(Value(2)), "{order:?}");
+        }
+    }
+
+    #[test]
     fn a_command_that_is_decided_twice_is_applied_once() {
         let mut one = cluster(1);
         elect(&mut one, 0);

@@ -5,8 +5,8 @@ use quorate_run::nearest;
 use super::definition::Experiment;
 use super::error::ExperimentError;
 use super::{
-    byzantine, clock_sync, consensus_rounds, detectors, election_cost, mutex_cost, mutex_faults,
-    settled_versus_majority, thesis, vcube_diagnosis, verification, without_cancel,
+    byzantine, clock_sync, consensus_rounds, detectors, election_cost, literature, mutex_cost,
+    mutex_faults, settled_versus_majority, thesis, vcube_diagnosis, verification, without_cancel,
 };
 
 /// All experiments that can be run by name.
@@ -22,6 +22,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     clock_sync::EXPERIMENT,
     byzantine::EXPERIMENT,
     consensus_rounds::EXPERIMENT,
+    literature::EXPERIMENT,
     verification::EXPERIMENT,
 ];
 

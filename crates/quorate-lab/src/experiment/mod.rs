@@ -16,6 +16,7 @@ mod error;
 mod exact;
 mod findings;
 mod list;
+mod literature;
 mod mutex_cost;
 mod mutex_faults;
 mod quorum_run;

@@ -73,7 +73,7 @@ pub(super) fn exit_code(violated: bool, interrupted: bool) -> ExitCode {
     match (violated, interrupted) {
         (true, _) => ExitCode::FAILURE,
         // That of a shell for a program that SIGINT has ended.
-        (false, true) => ExitCode::from(130),
+        (false, true) => ExitCode::from(INTERRUPTED),
         (false, false) => ExitCode::SUCCESS,
     }
 }
@@ -149,6 +149,9 @@ pub(super) fn threads(requested: Option<usize>) -> Result<usize, CommandError> {
     }
 }
 
+/// Exit code of a command that Ctrl-C has ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
 /// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program immediately.
 pub(super) fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -157,7 +160,7 @@ pub(super) fn interruption() -> Arc<AtomicBool> {
     let _ = ctrlc::set_handler(move || {
         // A second Ctrl-C forces the exit.
         if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
+            std::process::exit(INTERRUPTED.into());
         }
     });
     stop

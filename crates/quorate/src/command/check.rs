@@ -11,6 +11,7 @@ use quorate_core::{Property, Time};
 use quorate_lab::exhaustive::{self, CheckConfig};
 use quorate_sim::fault::{Faults, ProcessAt};
 use quorate_sim::notation::{ProcessSelector, When};
+use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
 
 use super::campaign::{exit_code, interruption, threads, timed};
@@ -76,7 +77,8 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         )));
     }
     let scenario = Scenario {
-        requesters: flags.requesters,
+        // A scenario has either requesters or requests, and the flag has a default.
+        requesters: if flags.asking.is_some() { Requesters::One } else { flags.requesters },
         request: named_requesters(flags),
         fifo: flags.keeps_order(),
         quorums: flags.quorums.clone(),

@@ -180,7 +180,8 @@ fn an_interrupted_command_reports_what_it_has_covered() {
     ] {
         let quorate = crate::support::command(Path::new("."));
         let mut timeout = std::process::Command::new("timeout");
-        timeout.args(["--preserve-status", "--signal=INT", "--kill-after=30", "3"]);
+        // In the foreground, so that only the command gets the signal, and gets it once.
+        timeout.args(["--foreground", "--preserve-status", "--signal=INT", "--kill-after=30", "3"]);
         timeout.arg(quorate.get_program()).args(arguments.split(' '));
         let run = Run::of(timeout);
         assert_eq!(run.code, Some(130), "{run}");
