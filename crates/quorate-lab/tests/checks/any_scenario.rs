@@ -22,8 +22,15 @@ use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Parameter, Scenario, Tim
 /// Starts at two processes, so that there are links.
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     (2u32..70).prop_flat_map(|n| {
-        let parts =
-            (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
+        // Boxed, because their values together are too large for the stack of a test that is not optimised.
+        let parts = (
+            requests(n).boxed(),
+            lengths().boxed(),
+            links(n).boxed(),
+            detection(n).boxed(),
+            faults(n).boxed(),
+            option::of(expect()).boxed(),
+        );
         let watch = vec(select(&["ME1", "ME2", "ME3", "E1", "agreement", "accuracy"]), 0..3);
         let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)), clocks(n));
         (parts, rest).prop_map(move |(parts, rest)| {
