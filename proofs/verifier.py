@@ -130,6 +130,8 @@ class Solving:
 
     timeout_seconds: int = 60
     seed: int = 0
+    # Whether cvc5 checks each condition again that z3 has proved.
+    second_opinion: bool = False
 
     def solver(self, formulas):
         solver = Solver()
