@@ -21,7 +21,7 @@ a quorum in the view F. monotone.py in this folder proves both for the quorum sy
 may be missing, are accepted by the code if they satisfy the meeting lemma (`GivenMonotone`), which is all that the proof uses.
 """
 
-from z3 import (And, BoolSort, BoolVal, Const, Consts, DeclareSort, Exists, ForAll, Function, If, Implies, Not, Or, Sum,
+from z3 import (And, BoolSort, BoolVal, Consts, DeclareSort, Exists, ForAll, Function, If, Implies, Not, Or, Sum,
                 is_true)
 
 from program import Proof, main
@@ -144,11 +144,7 @@ class SettledQuorums(TransitionSystem):
 
     def initial(self, s):
         """`QuorumVoting::new` at all processes: nothing has happened."""
-        none = []
-        for name, sorts in self.relations.items():
-            row = [Const(f"{name}_{place}", sort) for place, sort in enumerate(sorts)]
-            none.append(ForAll(row, Not(getattr(s, name)(*row))))
-        return none
+        return self.empty(s)
 
     def outside(self, s, process):
         return ForAll([f, q], Not(s.inside(process, f, q)))

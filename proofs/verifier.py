@@ -102,11 +102,29 @@ class TransitionSystem:
         """Pairs of a name and a formula."""
         raise NotImplementedError
 
+    def is_used(self, invariant, label):
+        """Whether an invariant is a hypothesis of the conditions with this label. Hypotheses that are not needed may be left
+        out, so that the solver is not led astray."""
+        return True
+
+    def used_afterwards(self, label):
+        """Names of earlier invariants that the conditions with this label assume in the state after an action too. This is sound,
+        because these invariants are shown to hold afterwards without it. A safety property may use earlier ones in the same way."""
+        return []
+
     def actions(self):
         """The actions by name, those of superclasses first."""
         names = [name for cls in reversed(type(self).__mro__) for name in vars(cls)]
         methods = {name: getattr(self, name) for name in names}
         return {name: method for name, method in methods.items() if hasattr(method, "is_action")}
+
+    def empty(self, s, *names):
+        """Formulas that say that these relations have no rows; all relations if no name is given."""
+        formulas = []
+        for name in names or self.relations:
+            row = [Const(f"{name}_{place}", sort) for place, sort in enumerate(self.relations[name])]
+            formulas.append(ForAll(row, Not(getattr(s, name)(*row))))
+        return formulas
 
     def state(self):
         """A state with arbitrary relations."""
@@ -196,18 +214,24 @@ def conditions(system):
     """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
     s = system.state()
     axioms, invariants = system.axioms(), system.invariants(s)
-    assumed = axioms + [formula for _, formula in invariants]
+    assumed = lambda label: axioms + [formula for name, formula in invariants if system.is_used(name, label)]
     initial = axioms + system.initial(s)
     groups = [("initial states", [(name, initial, formula) for name, formula in invariants], {})]
     for name, method in system.actions().items():
         parameters = parameters_of(method)
         step = method(s, *parameters.values())
-        pairs = zip(invariants, system.invariants(step.after), strict=True)
+        names, afterwards = [label for label, _ in invariants], dict(system.invariants(step.after))
+        used = {label: [afterwards[other] for other in names[:place] if other in system.used_afterwards(label)]
+                for place, label in enumerate(names)}
+        pairs = zip(invariants, afterwards.items(), strict=True)
         # An invariant whose relations the action does not change holds afterwards as it did before.
-        consecution = [(label, assumed + step.guards, after)
+        consecution = [(label, assumed(label) + step.guards + used[label], after)
                        for (label, before), (_, after) in pairs if not after.eq(before)]
         groups.append((name, consecution, parameters))
-    groups.append(("safety", [(name, assumed, formula) for name, formula in system.safety(s)], {}))
+    safety = system.safety(s)
+    earlier = lambda place, label: [formula for name, formula in safety[:place] if name in system.used_afterwards(label)]
+    groups.append(("safety", [(label, assumed(label) + earlier(place, label), formula)
+                              for place, (label, formula) in enumerate(safety)], {}))
     return groups
 
 
