@@ -75,6 +75,7 @@ LATER_LEADER = "a later leader has an entry, unless it is lost"
 SECURED_BY_COMMIT = "secured entries are committed with an own entry of a leader"
 LEADER_HAS_SECURED = "a leader has the entries secured in its term"
 ONE_SECURED = "one secured entry at an index"
+NO_LEADER_YET = "the term has no leader yet"
 LED = "only a term with a leader has entries, replies and commits"
 OWN_COMMIT = "a committed entry is the leader's own"
 
@@ -196,7 +197,11 @@ class Raft(TransitionSystem):
             leader_log=added_where(s.leader_log, lambda a, b, c: And(a == term, s.log(server, b, c))),
             base=added(s.base, term, last, last_term),
             inherited=added_where(s.inherited, lambda a, b: And(a == term, up_to(b, last))),
-            replicated=added_where(s.replicated, lambda a, b, c: And(a == server, b == term, up_to(c, last)))))
+            replicated=added_where(s.replicated, lambda a, b, c: And(a == server, b == term, up_to(c, last)))),
+            lemmas=[("no other server is elected in the term", ForAll([c, q], Not(s.elected(c, term, q)))),
+                    (NO_LEADER_YET, ForAll([m, i, u], Not(Or(
+                        s.leader_log(term, i, u), s.replicated(m, term, i), s.inherited(term, i), s.base(term, i, u),
+                        s.announced(term, i, u)))))])
 
     @action
     def restart(self, s, server: Server):
@@ -293,21 +298,17 @@ class Raft(TransitionSystem):
         return Exists([m], And(member(m, quorum), s.left(m, term), Not(s.replicated(m, term, index))))
 
     # Most conditions need few invariants, and the solver is faster and more predictable without the others. An invariant that says
-    # that something exists, or that something is lost, is used only for these invariants besides itself.
+    # that something exists, or that something is lost, is used only for these invariants and lemmas besides itself.
     USED_FOR = {
-        "a server has a current term": ["state machine safety"],
+        "a server has a current term": [],
         "a candidate has requested votes": [LATER_LEADER],
-        "a leader has been elected": [LED, SAME_LOG],
-        LED: [
-            SAME_LOG, LOGS_AGREE, LEADER_LOGS_AGREE, LATER_LEADER, "leader completeness",
-            "one entry at an index of a leader's log", "inherited entries are of earlier terms",
-            "entries that are not inherited are of the leader's term", "no inherited entry comes after the last one",
-            OWN_COMMIT, "the entries before an announced one are announced", ONE_SECURED],
+        "a leader has been elected": [LED, SAME_LOG, "inherited entries are of earlier terms"],
+        LED: [NO_LEADER_YET, LATER_LEADER],
         "a leader has a last inherited entry": ["inherited entries are of earlier terms"],
         HAS_REPLIES: [VOTER_REPLIES],
         VOTER_REPLIES: [LATER_LEADER],
-        LATER_LEADER: [HAS_REPLIES, VOTER_REPLIES],
-        SECURED_BY_COMMIT: [LEADER_HAS_SECURED],
+        LATER_LEADER: [HAS_REPLIES],
+        SECURED_BY_COMMIT: [],
     }
     # Conditions about these invariants use nothing but these invariants before the action, and these after it.
     USES_ONLY = {
@@ -319,12 +320,15 @@ class Raft(TransitionSystem):
              SAME_LOG, OWN_COMMIT],
             ["leader completeness", SECURED_BY_COMMIT, "election safety", OWN_COMMIT]),
         ONE_SECURED: (["one entry at an index of a leader's log", LED, OWN_COMMIT, SECURED_BY_COMMIT, "leader completeness"], []),
-        "state machine safety": (["a server has a current term", "applied entries are secured"], [ONE_SECURED]),
+        "state machine safety": (["a server has a current term", "a server has left the earlier terms", "applied entries are secured"], [ONE_SECURED]),
     }
 
-    def is_used(self, invariant, label):
+    def is_used(self, invariant, action, label):
         if label in self.USES_ONLY:
             return invariant in self.USES_ONLY[label][0]
+        # Entries of a later leader change only if a server becomes leader.
+        if label == LATER_LEADER and action != "become_leader":
+            return invariant == LATER_LEADER or invariant not in self.USED_FOR
         return invariant not in self.USED_FOR or label == invariant or label in self.USED_FOR[invariant]
 
     def used_afterwards(self, label):

@@ -18,7 +18,7 @@ what it is meant to allow.
 
 import inspect
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from z3 import (And, BoolSort, BoolVal, Const, Distinct, ForAll, Function, Not, Or, Solver, is_and, is_eq, is_false, is_implies,
                 is_not, is_or, is_quantifier, is_true, sat, substitute_vars, unsat)
@@ -56,6 +56,9 @@ class Step:
 
     guards: list
     after: State
+    # Pairs of a name and a formula about the state before the action. They follow from the guards and the invariants. They are
+    # proved first, and are hypotheses of all further conditions of the action.
+    lemmas: list = field(default_factory=list)
 
 
 def action(function):
@@ -102,8 +105,8 @@ class TransitionSystem:
         """Pairs of a name and a formula."""
         raise NotImplementedError
 
-    def is_used(self, invariant, label):
-        """Whether an invariant is a hypothesis of the conditions with this label. Hypotheses that are not needed may be left
+    def is_used(self, invariant, action, label):
+        """Whether an invariant is a hypothesis of the condition with this label of an action, or of `safety`. Hypotheses that are not needed may be left
         out, so that the solver is not led astray."""
         return True
 
@@ -214,7 +217,7 @@ def conditions(system):
     """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
     s = system.state()
     axioms, invariants = system.axioms(), system.invariants(s)
-    assumed = lambda label: axioms + [formula for name, formula in invariants if system.is_used(name, label)]
+    assumed = lambda action, label: axioms + [formula for name, formula in invariants if system.is_used(name, action, label)]
     initial = axioms + system.initial(s)
     groups = [("initial states", [(name, initial, formula) for name, formula in invariants], {})]
     for name, method in system.actions().items():
@@ -224,13 +227,16 @@ def conditions(system):
         used = {label: [afterwards[other] for other in names[:place] if other in system.used_afterwards(label)]
                 for place, label in enumerate(names)}
         pairs = zip(invariants, afterwards.items(), strict=True)
+        lemmas = [(label, assumed(name, label) + step.guards + [formula for _, formula in step.lemmas[:place]], formula)
+                  for place, (label, formula) in enumerate(step.lemmas)]
+        guards = step.guards + [formula for _, formula in step.lemmas]
         # An invariant whose relations the action does not change holds afterwards as it did before.
-        consecution = [(label, assumed(label) + step.guards + used[label], after)
+        consecution = [(label, assumed(name, label) + guards + used[label], after)
                        for (label, before), (_, after) in pairs if not after.eq(before)]
-        groups.append((name, consecution, parameters))
+        groups.append((name, lemmas + consecution, parameters))
     safety = system.safety(s)
     earlier = lambda place, label: [formula for name, formula in safety[:place] if name in system.used_afterwards(label)]
-    groups.append(("safety", [(label, assumed(label) + earlier(place, label), formula)
+    groups.append(("safety", [(label, assumed("safety", label) + earlier(place, label), formula)
                               for place, (label, formula) in enumerate(safety)], {}))
     return groups
 
