@@ -70,7 +70,7 @@ class Proof:
 
 def main(proof):
     """Runs the program. It exits with 1 if a proof fails."""
-    parser = argparse.ArgumentParser(description=f"Proves that {proof.conclusion}.")
+    parser = argparse.ArgumentParser(description=f"Proves: {proof.conclusion}.")
     parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show a run to a violation")
     parser.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
     parser.add_argument("--timeout", type=int, default=60, help="time limit for each condition, in seconds (default: 60)")

@@ -58,8 +58,9 @@ def before(term, other):
     return Not(at_most(other, term))
 
 
+MAJORITIES_INTERSECT = ForAll([q, r], Exists([n], And(member(n, q), member(n, r))))
 STATIC = TERM_ORDER + INDEX_ORDER + [
-    ForAll([q, r], Exists([n], And(member(n, q), member(n, r)))),
+    MAJORITIES_INTERSECT,
     ForAll([i, j, k], Implies(next_index(i, j), And(Not(up_to(j, i)), Or(up_to(k, i), up_to(j, k))))),
     ForAll([t], at_most(term_0, t)),
     ForAll([i], up_to(index_0, i)),
@@ -226,8 +227,12 @@ class Raft(TransitionSystem):
 
     def receives_append(self, s, server, sender, term, prev, prev_term):
         """Guards of APPEND-ENTRIES of the leader of the present term: the logs match at `prev`."""
-        return [server != sender, Exists([q], s.elected(sender, term, q)), s.current(server, term),
+        return [server != sender, Exists([q], s.elected(sender, term, q)), self.is_present(s, server, term),
                 s.leader_log(term, prev, prev_term), self.matches(s, server, prev, prev_term)]
+
+    def is_present(self, s, server, term):
+        """A message of a later term is handled after `observe_term`. One of an earlier term is refused."""
+        return s.current(server, term)
 
     def matches(self, s, server, prev, prev_term):
         return s.log(server, prev, prev_term)
@@ -244,7 +249,11 @@ class Raft(TransitionSystem):
         """`on_append_entries` and `take_over` with an entry that the log contains."""
         return Step([*self.receives_append(s, server, sender, term, prev, prev_term), next_index(prev, index),
                      s.leader_log(term, index, entry_term), s.log(server, index, entry_term)],
-                    self.follows(s, server, term, index))
+                    self.keeps(self.follows(s, server, term, index), server, index))
+
+    def keeps(self, s, server, index):
+        """The entries after a known one stay, because the message may be an old one."""
+        return s
 
     @action
     def receive_new_entry(self, s, server: Server, sender: Server, term: Term, prev: Index, prev_term: Term, index: Index,
@@ -465,10 +474,176 @@ class Raft(TransitionSystem):
              ForAll([n, i, k, t, u], Implies(And(s.log(n, i, t), s.log(n, k, u), up_to(i, k)), at_most(t, u)))),
         ]
 
-ALLOWED_RUNS = {}
-MUTANTS = []
+
+def three_servers(terms="t0 t1 t2", indices="i0 i1", quorums="ab ac bc"):
+    """Servers a, b and c, these terms and indices, and these sets of servers as majorities."""
+    domain = Domain((Server, "a b c"), (Term, terms), (Index, indices), (Command, "x"), (Quorum, quorums))
+    domain.define(member, [f"{server} {quorum}" for quorum in quorums.split() for server in quorum])
+    following = zip(indices.split(), indices.split()[1:], strict=False)
+    domain.define(next_index, [f"{index} {after}" for index, after in following]).define_order(at_most).define_order(up_to)
+    domain.sorts.define(term_0, domain["t0"])
+    domain.sorts.define(index_0, domain["i0"])
+    return domain
+
+
+def wins(server, term, voter, last="i0 t0"):
+    """The server stands with this last entry, gets the vote of one other server, and becomes leader."""
+    quorum = "".join(sorted(server + voter))
+    return [f"stand {server} {term} {last}", f"observe_term {voter} {term}", f"grant_vote {voter} {server} {term} {last}",
+            f"become_leader {server} {term} {quorum} {last}"]
+
+
+def stores(server, leader, term, prev, entry):
+    """The server takes over an entry of the leader after the entry `prev`."""
+    return f"receive_new_entry {server} {leader} {term} {prev} {entry}"
+
+
+def a_commits_i1_with_b():
+    """a leads t1, and commits the entry at i1, which b has stored."""
+    return [*wins("a", "t1", "b"), "append a t1 i0 i1 x", stores("b", "a", "t1", "i0 t0", "i1 t1"), "commit a t1 i1 t1 ab"]
+
+
+def commits_i1_with(voter, term="t2"):
+    """c leads a later term and commits an entry at i1 that the voter stores."""
+    return [f"append c {term} i0 i1 x", stores(voter, "c", term, "i0 t0", f"i1 {term}"), f"commit c {term} i1 {term} {voter}c"]
+
+
+ALLOWED_RUNS = {
+    "a leads, commits and announces it; b applies, restarts, and receives the entry again": (
+        three_servers(),
+        [*a_commits_i1_with_b(), "announce a t1 i1", "receive_commit b a t1 i1 t1 i1 t1", "restart b",
+         "receive_known_entry b a t1 i0 t0 i1 t1"]),
+    "the entry of a former leader is replaced, and that of the new leader is committed": (
+        three_servers(),
+        [*wins("a", "t1", "b"), "append a t1 i0 i1 x", *wins("c", "t2", "b"), *commits_i1_with("b"), "observe_term a t2",
+         stores("a", "c", "t2", "i0 t0", "i1 t2")]),
+}
+
+
+class CommitsOldTerms(Raft):
+    rule = "a leader commits entries of earlier terms by counting replicas (figure 8, `raft-commits-old-terms`)"
+    domain = three_servers(terms="t0 t1 t2 t3 t4")
+    script = [*wins("a", "t1", "b"), "append a t1 i0 i1 x",
+              *wins("c", "t2", "b"), "append c t2 i0 i1 x",
+              # a replicates its entry of t1 in t3, and commits it.
+              "restart a", *wins("a", "t3", "b", "i1 t1"), stores("b", "a", "t3", "i0 t0", "i1 t1"), "commit a t3 i1 t1 ab",
+              # The entry of c is of a later term, so b votes for c.
+              "restart c", *wins("c", "t4", "b", "i1 t2"), stores("b", "c", "t4", "i0 t0", "i1 t2"), "commit c t4 i1 t2 bc"]
+
+    def may_commit(self, term, entry_term):
+        return And()
+
+
+class VotesTwice(Raft):
+    rule = "a server votes for each candidate of a term"
+    domain = three_servers()
+    script = [*wins("a", "t1", "c"), "stand b t1 i0 t0", "grant_vote c b t1 i0 t0", "become_leader b t1 bc i0 t0"]
+    violation = lambda self, s: two_leaders(s)
+    violation_name = "two leaders of a term"
+
+    def is_free(self, s, server, to):
+        return And()
+
+
+class ForgetsVote(Raft):
+    rule = "a server forgets its vote when it restarts"
+    domain = three_servers()
+    script = [*wins("a", "t1", "c"), "stand b t1 i0 t0", "restart c", "grant_vote c b t1 i0 t0", "become_leader b t1 bc i0 t0"]
+    violation = lambda self, s: two_leaders(s)
+    violation_name = "two leaders of a term"
+
+    def forgets(self, s, server):
+        return s.update(voted_for=removed(s.voted_for, lambda a, b: a == server))
+
+
+class ForgetsLog(Raft):
+    rule = "a server forgets its log when it restarts"
+    domain = three_servers()
+    script = [*a_commits_i1_with_b(), "restart b", *wins("c", "t2", "b"), *commits_i1_with("b")]
+
+    def forgets(self, s, server):
+        return s.update(log=removed(s.log, lambda a, b, c: And(a == server, b != index_0)))
+
+
+class VotesWithoutComparing(Raft):
+    rule = "a server votes without comparing logs"
+    domain = three_servers()
+    script = [*a_commits_i1_with_b(), *wins("c", "t2", "b"), *commits_i1_with("b")]
+
+    def is_up_to_date(self, s, server, last, last_term):
+        return And()
+
+
+class AppendsWithoutCheck(Raft):
+    rule = "a follower does not check the entry before a new one"
+    domain = three_servers(indices="i0 i1 i2")
+    script = [*wins("b", "t1", "c"), "append b t1 i0 i1 x",
+              *wins("a", "t2", "c"), "append a t2 i0 i1 x", "append a t2 i1 i2 x",
+              "observe_term b t2", stores("b", "a", "t2", "i1 t2", "i2 t2"), "commit a t2 i2 t2 ab", "announce a t2 i2",
+              "receive_commit b a t2 i2 t2 i2 t2"]
+
+    def matches(self, s, server, prev, prev_term):
+        return And()
+
+
+class TruncatesAfterKnownEntry(Raft):
+    rule = "a follower deletes the entries after a new one, although it has that entry already"
+    domain = three_servers(indices="i0 i1 i2")
+    script = [*wins("a", "t1", "b"), "append a t1 i0 i1 x", "append a t1 i1 i2 x", stores("b", "a", "t1", "i0 t0", "i1 t1"),
+              stores("b", "a", "t1", "i1 t1", "i2 t1"), "commit a t1 i2 t1 ab",
+              # The first message arrives again.
+              "receive_known_entry b a t1 i0 t0 i1 t1",
+              *wins("b", "t2", "c", "i1 t1"), "append b t2 i1 i2 x", stores("c", "b", "t2", "i0 t0", "i1 t1"),
+              stores("c", "b", "t2", "i1 t1", "i2 t2"), "commit b t2 i2 t2 bc"]
+
+    def keeps(self, s, server, index):
+        return s.update(log=removed(s.log, lambda a, b, c: And(a == server, Not(up_to(b, index)))))
+
+
+class FollowsFormerLeader(Raft):
+    rule = "a follower accepts entries of a leader of an earlier term"
+    domain = three_servers()
+    script = [*wins("a", "t1", "b"), "append a t1 i0 i1 x", *wins("c", "t2", "b"), *commits_i1_with("b"),
+              stores("b", "a", "t1", "i0 t0", "i1 t1"), "commit a t1 i1 t1 ab"]
+
+    def is_present(self, s, server, term):
+        return self.has_reached(s, server, term)
+
+
+class AppliesUnmatched(Raft):
+    rule = "a follower applies entries up to the leader's commit index, even if its log is not known to match there"
+    domain = three_servers()
+    script = [*wins("a", "t1", "b"), "append a t1 i0 i1 x", *wins("c", "t2", "b"), *commits_i1_with("b"), "announce c t2 i1",
+              "observe_term a t2", "receive_commit a c t2 i0 t0 i1 t2"]
+
+    def is_matched(self, commit, prev):
+        return And()
+
+
+class DisjointMajorities(Raft):
+    rule = "two majorities may have no common member"
+    domain = three_servers(quorums="ab cc")
+    script = [*wins("a", "t1", "b"), "stand c t1 i0 t0", "become_leader c t1 cc i0 t0"]
+    violation = lambda self, s: two_leaders(s)
+    violation_name = "two leaders of a term"
+
+    def axioms(self):
+        return [axiom for axiom in STATIC if not axiom.eq(MAJORITIES_INTERSECT)]
+
+
+MUTANTS = [CommitsOldTerms, VotesTwice, ForgetsVote, ForgetsLog, VotesWithoutComparing, AppendsWithoutCheck,
+           TruncatesAfterKnownEntry, FollowsFormerLeader, AppliesUnmatched, DisjointMajorities]
+
+
 def two_applied(s):
+    """The negation of state machine safety."""
     return Exists([n, m, i, t, u], And(s.applied(n, i, t), s.applied(m, i, u), t != u))
+
+
+def two_leaders(s):
+    """The negation of election safety."""
+    return Exists([c, d, t, q, r], And(s.elected(c, t, q), s.elected(d, t, r), c != d))
+
 
 PROOF = Proof(
     title="Raft",
@@ -477,7 +652,7 @@ PROOF = Proof(
     allowed_runs=ALLOWED_RUNS,
     mutants=MUTANTS,
     violation=two_applied,
-    violation_name="two entries applied at an index",
+    violation_name="two entries applied",
 )
 
 if __name__ == "__main__":

@@ -364,7 +364,7 @@ class FiniteSorts:
             parts = (self.ground(substitute_vars(body, *reversed(row))) for row in rows)
             return conjunction(parts) if term.is_forall() else disjunction(parts)
         if term.num_args() == 0:
-            return term
+            return self.values.get(term.get_id(), (term, term))[1]
         if is_and(term):
             return conjunction(map(self.ground, term.children()))
         if is_or(term):
