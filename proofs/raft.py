@@ -60,7 +60,6 @@ def before(term, other):
 
 MAJORITIES_INTERSECT = ForAll([q, r], Exists([n], And(member(n, q), member(n, r))))
 STATIC = TERM_ORDER + INDEX_ORDER + [
-    MAJORITIES_INTERSECT,
     ForAll([i, j, k], Implies(next_index(i, j), And(Not(up_to(j, i)), Or(up_to(k, i), up_to(j, k))))),
     ForAll([t], at_most(term_0, t)),
     ForAll([i], up_to(index_0, i)),
@@ -76,6 +75,8 @@ LATER_LEADER = "a later leader has an entry, unless it is lost"
 SECURED_BY_COMMIT = "secured entries are committed with an own entry of a leader"
 LEADER_HAS_SECURED = "a leader has the entries secured in its term"
 ONE_SECURED = "one secured entry at an index"
+INTERSECT = "two majorities have a common member"
+NOT_ELECTED_YET = "no server is elected in the term yet"
 NO_LEADER_YET = "the term has no leader yet"
 LED = "only a term with a leader has entries, replies and commits"
 OWN_COMMIT = "a committed entry is the leader's own"
@@ -128,11 +129,14 @@ class Raft(TransitionSystem):
         """`Server::new` at all servers."""
         first = lambda i, u: And(i == index_0, u == term_0)
         rest = [name for name in self.relations if name not in ("current", "log", "leader_log")]
-        return self.empty(s, *rest) + [
+        return self.about_majorities() + self.empty(s, *rest) + [
             ForAll([n, t], s.current(n, t) == (t == term_0)),
             ForAll([n, i, u], s.log(n, i, u) == first(i, u)),
             ForAll([t, i, u], s.leader_log(t, i, u) == And(t == term_0, first(i, u))),
         ]
+
+    def about_majorities(self):
+        return [MAJORITIES_INTERSECT]
 
     # Terms and votes.
 
@@ -199,7 +203,7 @@ class Raft(TransitionSystem):
             base=added(s.base, term, last, last_term),
             inherited=added_where(s.inherited, lambda a, b: And(a == term, up_to(b, last))),
             replicated=added_where(s.replicated, lambda a, b, c: And(a == server, b == term, up_to(c, last)))),
-            lemmas=[("no other server is elected in the term", ForAll([c, q], Not(s.elected(c, term, q)))),
+            lemmas=[(NOT_ELECTED_YET, ForAll([c, q], Not(s.elected(c, term, q)))),
                     (NO_LEADER_YET, ForAll([m, i, u], Not(Or(
                         s.leader_log(term, i, u), s.replicated(m, term, i), s.inherited(term, i), s.base(term, i, u),
                         s.announced(term, i, u)))))])
@@ -309,6 +313,7 @@ class Raft(TransitionSystem):
     # Most conditions need few invariants, and the solver is faster and more predictable without the others. An invariant that says
     # that something exists, or that something is lost, is used only for these invariants and lemmas besides itself.
     USED_FOR = {
+        INTERSECT: [NOT_ELECTED_YET, LATER_LEADER],
         "a server has a current term": [],
         "a candidate has requested votes": [LATER_LEADER],
         "a leader has been elected": [LED, SAME_LOG, "inherited entries are of earlier terms"],
@@ -347,6 +352,7 @@ class Raft(TransitionSystem):
         own = lambda term, index: Not(s.inherited(term, index))
         return [
             # Terms and votes.
+            *[(INTERSECT, formula) for formula in self.about_majorities()],
             ("a server has one current term", ForAll([n, t, u], Implies(And(s.current(n, t), s.current(n, u)), t == u))),
             ("a server has left the earlier terms", ForAll([n, t, u], Implies(s.current(n, t), s.left(n, u) == before(u, t)))),
             ("a server votes for one candidate",
@@ -372,6 +378,7 @@ class Raft(TransitionSystem):
              ForAll([n, t, q], Not(And(s.candidate(n), s.current(n, t), s.elected(n, t, q))))),
             ("a leader has been elected", ForAll([n, t], Implies(
                 And(s.leader(n), s.current(n, t)), Exists([q], s.elected(n, t, q))))),
+            ("elections are not ahead of the leader", ForAll([n, t, q], Implies(s.elected(n, t, q), self.has_reached(s, n, t)))),
             ("leaders have votes",
              ForAll([n, t, q, m], Implies(And(s.elected(n, t, q), member(m, q)), s.vote(m, t, n)))),
             (LED, ForAll([m, t, i, u], Implies(
@@ -627,8 +634,8 @@ class DisjointMajorities(Raft):
     violation = lambda self, s: two_leaders(s)
     violation_name = "two leaders of a term"
 
-    def axioms(self):
-        return [axiom for axiom in STATIC if not axiom.eq(MAJORITIES_INTERSECT)]
+    def about_majorities(self):
+        return []
 
 
 MUTANTS = [CommitsOldTerms, VotesTwice, ForgetsVote, ForgetsLog, VotesWithoutComparing, AppendsWithoutCheck,

@@ -19,9 +19,11 @@ what it is meant to allow.
 import inspect
 import time
 from dataclasses import dataclass, field
+from functools import cache
 
-from z3 import (And, BoolSort, BoolVal, Const, Distinct, ForAll, Function, Not, Or, Solver, is_and, is_eq, is_false, is_implies,
-                is_not, is_or, is_quantifier, is_true, sat, substitute_vars, unsat)
+from z3 import (And, BoolSort, BoolVal, Const, Distinct, ForAll, Function, Not, Or, Solver, Z3_OP_AND, Z3_OP_EQ, Z3_OP_IMPLIES,
+                Z3_OP_NOT, Z3_OP_OR, Z3_OP_UNINTERPRETED, is_and, is_app, is_false, is_not, is_quantifier, is_true, sat,
+                substitute_vars, unsat)
 
 
 class State:
@@ -191,7 +193,7 @@ class Report:
             result = solver.check()
             if result == unsat and not (self.excludes_contradictions and self.solving.solver(hypotheses).check() == unsat):
                 continue
-            lines = describe(solver.model(), instance) if result == sat else []
+            lines = [] if result != sat else ["not shown"] if self.quiet else describe(solver.model(), instance)
             reason = "its hypotheses contradict each other" if result == unsat else "not decided in time"
             failures.append(Failure(f"{title}: {name}", lines, reason))
         seconds = time.monotonic() - began
@@ -213,6 +215,7 @@ class Report:
         return not self.failures
 
 
+@cache
 def conditions(system):
     """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
     s = system.state()
@@ -363,44 +366,74 @@ class FiniteSorts:
             rows, body = self.rows(sorts), term.body()
             parts = (self.ground(substitute_vars(body, *reversed(row))) for row in rows)
             return conjunction(parts) if term.is_forall() else disjunction(parts)
-        if term.num_args() == 0:
+        kind, arguments = term.decl().kind(), term.children()
+        if not arguments:
             return self.values.get(term.get_id(), (term, term))[1]
-        if is_and(term):
-            return conjunction(map(self.ground, term.children()))
-        if is_or(term):
-            return disjunction(map(self.ground, term.children()))
-        if is_implies(term):
-            return disjunction(self.ground(part) for part in (Not(term.arg(0)), term.arg(1)))
-        parts = list(map(self.ground, term.children()))
-        if is_not(term):
+        if kind == Z3_OP_AND:
+            return conjunction(map(self.ground, arguments))
+        if kind == Z3_OP_OR:
+            return disjunction(map(self.ground, arguments))
+        if kind == Z3_OP_IMPLIES:
+            return disjunction(part for part in (negation(self.ground(arguments[0])), self.ground(arguments[1])))
+        parts = list(map(self.ground, arguments))
+        if kind == Z3_OP_NOT:
             return negation(parts[0])
-        if is_eq(term) and self.is_element(parts[0]) and self.is_element(parts[1]):
-            return BoolVal(parts[0].eq(parts[1]))
-        term = term.decl()(*parts)
+        if kind == Z3_OP_EQ and self.is_element(parts[0]) and self.is_element(parts[1]):
+            return TRUE if parts[0].get_id() == parts[1].get_id() else FALSE
+        if kind == Z3_OP_EQ and (is_true(parts[1]) or is_false(parts[1])):
+            return parts[0] if is_true(parts[1]) else negation(parts[0])
+        if any(part.get_id() != argument.get_id() for part, argument in zip(parts, arguments, strict=True)):
+            term = term.decl()(*parts)
         return self.values.get(term.get_id(), (term, term))[1]
+
+    def copy(self):
+        """The same elements and definitions, to which others can be added."""
+        copied = FiniteSorts()
+        copied.by_sort, copied.by_name, copied.elements = self.by_sort, self.by_name, self.elements
+        copied.values = dict(self.values)
+        return copied
+
+    def assume(self, formula):
+        """Defines what the formula says about single rows, and returns the rest of it as a list."""
+        if is_and(formula):
+            return [part for child in formula.children() for part in self.assume(child)]
+        row, value = (formula.arg(0), False) if is_not(formula) else (formula, True)
+        if is_app(row) and row.decl().kind() == Z3_OP_UNINTERPRETED:
+            self.define(row, BoolVal(value))
+            return []
+        return [] if is_true(formula) else [formula]
 
     def is_element(self, term):
         return term.get_id() in self.elements
 
 
+TRUE, FALSE = BoolVal(True), BoolVal(False)
+
+
 def conjunction(parts):
-    rest = []
-    for part in parts:
-        if is_false(part):
-            return part
-        if not is_true(part):
-            rest.append(part)
-    return And(*rest) if rest else BoolVal(True)
+    return junction(parts, TRUE, FALSE, And)
 
 
 def disjunction(parts):
-    return negation(conjunction(map(negation, parts)))
+    return junction(parts, FALSE, TRUE, Or)
+
+
+def junction(parts, neutral, dominant, connective):
+    rest = []
+    for part in parts:
+        if part.get_id() == dominant.get_id():
+            return dominant
+        if part.get_id() != neutral.get_id():
+            rest.append(part)
+    return connective(*rest) if len(rest) > 1 else rest[0] if rest else neutral
 
 
 def negation(part):
-    if is_not(part):
-        return part.arg(0)
-    return BoolVal(False) if is_true(part) else BoolVal(True) if is_false(part) else Not(part)
+    if part.get_id() == TRUE.get_id():
+        return FALSE
+    if part.get_id() == FALSE.get_id():
+        return TRUE
+    return part.arg(0) if is_not(part) else Not(part)
 
 
 def bounded_run(system, sorts, script, goal, solving):
@@ -409,8 +442,10 @@ def bounded_run(system, sorts, script, goal, solving):
     `script` has lines such as `"ask h v hv"`: an action, and the names of the elements that are its arguments. Returns the
     model, or `None` if there is no such run. Fails with `TimeoutError` if the solver gives up.
     """
-    s, actions = system.state(), system.actions()
-    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms() + system.initial(s)]
+    s, actions, sorts = system.state(), system.actions(), sorts.copy()
+    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms()]
+    for part in system.initial(s):
+        formulas += sorts.assume(sorts.ground(part))
     for number, line in enumerate(script):
         name, *arguments = line.split()
         step = actions[name](s, *[sorts.by_name[argument] for argument in arguments])
@@ -421,7 +456,12 @@ def bounded_run(system, sorts, script, goal, solving):
             after = getattr(step.after, relation)
             if after is not getattr(s, relation):
                 changed[relation] = Function(f"{relation}_{number}", *columns, BoolSort())
-                formulas += [changed[relation](*row) == sorts.ground(after(*row)) for row in sorts.rows(columns)]
+                for row in sorts.rows(columns):
+                    value = sorts.ground(after(*row))
+                    if is_true(value) or is_false(value):
+                        sorts.define(changed[relation](*row), value)
+                    else:
+                        formulas.append(changed[relation](*row) == value)
         s = s.update(**changed)
     solver = solving.solver([*formulas, sorts.ground(goal(s))])
     result = solver.check()
