@@ -362,11 +362,153 @@ class FixedCoteries(TransitionSystem):
         return [self.exclusion(s)]
 
 
-ALLOWED_RUNS = {}
-MUTANTS = []
+def domain(messages, quorums="{v}"):
+    """Candidates h and k, a voter v, messages in the order of sending, and quorums. The first letter of a message is its sender: `hv`
+    and `hv2` are requests of h to v, `vr` is REJOIN of v, `hw` is WELCOME of h."""
+    names = Domain((Process, "h k v"), (Message, messages), (Quorum, quorums))
+    names.define(member, [f"{quorum[1]} {quorum}" for quorum in quorums.split()])
+    names.define(sender, [f"{message} {message[0]}" for message in messages.split()])
+    return names.define_order(at_most)
+
+
+def votes(process, of="v"):
+    """The process asks this voter and counts its vote."""
+    ticket = process + of
+    return [f"ask {process} {of} {ticket}", f"receive_request {of} {process} {ticket}", f"vote {of} {ticket}",
+            f"receive_reply {process} {of} {ticket}"]
+
+
+def enters(process, of="v"):
+    """The process enters with the vote of one voter."""
+    return [f"acquire {process}", *votes(process, of), f"enter {process} {{{of}}}"]
+
+
+V_RECOVERS = ["crash v", "recover v vr"]
+K_WELCOMES_V = ["receive_rejoin k v vr kw", "receive_welcome v k kw"]
+H_WELCOMES_V = ["receive_rejoin h v vr hw", "receive_welcome v h hw"]
+
+# Runs that the algorithm allows. Together they contain every action.
+ALLOWED_RUNS = {
+    "v recovers while h is inside, and votes for k after h has left": (
+        domain("hv vr kw hw kv"),
+        [*enters("h"), *V_RECOVERS, "receive_rejoin_inside h v vr", *K_WELCOMES_V, "leave h", "send_owed_welcome h v hw",
+         "receive_welcome v h hw", *enters("k")]),
+    "v recovers while h waits, k crashes, and h asks again": (
+        domain("hv vr hw hv2"),
+        ["acquire h", *votes("h"), *V_RECOVERS, *H_WELCOMES_V, "crash k", "learn_of_crash v k", "ask h v hv2",
+         "receive_request v h hv2", "vote v hv2", "receive_reply h v hv2", "enter h {v}"]),
+    "h yields, cancels and asks again, k cancels, h returns a vote and enters, k gives up": (
+        domain("hv kv hv2"),
+        ["acquire h", *votes("h"), "give_back h v hv", "receive_yield v hv", "acquire k", *votes("k"), "cancel h v hv",
+         "ask h v hv2", "receive_request v h hv2", "cancel k v kv", "receive_end v kv", "vote v hv", "supersede v hv hv2 h",
+         "vote v hv2", "return_stray h hv", "receive_reply h v hv2", "enter h {v}", "give_up k"]),
+}
+
+
+class VotesWithoutWelcome(FixedCoteries):
+    rule = "a voter that has recovered votes before all others have sent WELCOME"
+    domain = domain("hv vr kv")
+    script = [*enters("h"), *V_RECOVERS, *enters("k")]
+
+    def is_open(self, s, of):
+        return And()
+
+
+class ForgetsTheCrash(FixedCoteries):
+    rule = "a process that recovers does not remember that it was down"
+    domain = VotesWithoutWelcome.domain
+    script = VotesWithoutWelcome.script
+
+    def after_recovery(self, s, process):
+        return s.update(inside=removed(s.inside, lambda a, b: a == process))
+
+
+class WelcomesInside(FixedCoteries):
+    rule = "a process inside sends WELCOME before it leaves"
+    domain = domain("hv vr hw kw kv")
+    script = [*enters("h"), *V_RECOVERS, *H_WELCOMES_V, *K_WELCOMES_V, *enters("k")]
+
+    def may_welcome(self, s, process):
+        return And()
+
+
+class KeepsVoteOfRecovered(FixedCoteries):
+    rule = "a waiting process keeps the vote of a voter that has recovered"
+    domain = domain("hv vr hw kw kv")
+    script = ["acquire h", *votes("h"), *V_RECOVERS, *H_WELCOMES_V, *K_WELCOMES_V, *enters("k"), "enter h {v}"]
+
+    def drops_vote_of_recovered(self, s, process, of):
+        return s
+
+
+class StaysInside(FixedCoteries):
+    rule = "a process that crashes inside is inside again after its recovery"
+    domain = domain("hv kv hr")
+    script = [*enters("h"), "crash h", "learn_of_crash v h", *enters("k"), "recover h hr"]
+
+    def after_recovery(self, s, process):
+        return super().after_recovery(s, process).update(inside=s.inside)
+
+
+class NoFreshAttempts(FixedCoteries):
+    rule = "a request that was cancelled at a voter is sent to it again with the same attempt"
+    domain = domain("hv kv")
+    script = ["acquire h", "ask h v hv", "receive_request v h hv", "vote v hv", "cancel h v hv", "receive_end v hv", *enters("k"),
+              "ask h v hv", "receive_reply h v hv", "enter h {v}"]
+
+    def is_fresh_ticket(self, s, process, of, ticket):
+        later = lambda x: And(sender(x, process), s.request(x, of), Not(at_most(x, ticket)))
+        again = And(sender(ticket, process), s.request(ticket, of), ForAll([x], Not(later(x))))
+        return Or(again, self.is_fresh(s, process, ticket))
+
+
+class YieldsAndCounts(FixedCoteries):
+    rule = "a candidate counts a vote that it has given back"
+    domain = domain("hv kv")
+    script = ["acquire h", *votes("h"), "give_back h v hv", "enter h {v}", "receive_yield v hv", *enters("k")]
+
+    def counted_after_yield(self, s, process, of):
+        return s.counted
+
+
+class LinksReorder(FixedCoteries):
+    rule = "a message overtakes an earlier one: REQUEST of a recovered process arrives before its REJOIN"
+    domain = domain("hr hv vw kv")
+    script = ["crash h", "recover h hr", *enters("h"), "receive_rejoin v h hr vw", *enters("k")]
+
+    def keeps_order(self, s, process, message):
+        return And()
+
+
+class LateSuspicions(FixedCoteries):
+    rule = "the detector reports a crash after the recovery"
+    domain = domain("hr hv kv")
+    script = ["crash h", "recover h hr", *enters("h"), "learn_of_crash v h", *enters("k")]
+    relations = {**FixedCoteries.relations, "has_crashed": (Process,)}
+
+    @action
+    def crash(self, s, process: Process):
+        return Step([], s.update(down=added(s.down, process), has_crashed=added(s.has_crashed, process)))
+
+    def is_reported(self, s, crashed):
+        return s.has_crashed(crashed)
+
+
+class DisjointQuorums(FixedCoteries):
+    rule = "two quorums may have no common member"
+    domain = domain("hh kk", "{h} {k}")
+    script = [*enters("h", "h"), *enters("k", "k")]
+
+    def quorum_system(self):
+        return []
+
+
+MUTANTS = [VotesWithoutWelcome, ForgetsTheCrash, WelcomesInside, KeepsVoteOfRecovered, StaysInside, NoFreshAttempts,
+           YieldsAndCounts, LinksReorder, LateSuspicions, DisjointQuorums]
 
 
 def two_inside(s):
+    """The negation of exclusion."""
     is_inside = lambda process: And(Not(s.down(process)), Exists([q], s.inside(process, q)))
     return Exists([p, k], And(p != k, is_inside(p), is_inside(k)))
 

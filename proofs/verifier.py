@@ -394,14 +394,16 @@ class FiniteSorts:
         return copied
 
     def assume(self, formula):
-        """Defines what the formula says about single rows, and returns the rest of it as a list."""
+        """Defines the rows about which the formula says that a relation holds or does not hold for them. Terms that are already
+        without quantifiers may still contain these rows, so the formula has to be asserted too."""
         if is_and(formula):
-            return [part for child in formula.children() for part in self.assume(child)]
-        row, value = (formula.arg(0), False) if is_not(formula) else (formula, True)
+            for part in formula.children():
+                self.assume(part)
+            return
+        row = formula.arg(0) if is_not(formula) else formula
         if is_app(row) and row.decl().kind() == Z3_OP_UNINTERPRETED:
-            self.define(row, BoolVal(value))
-            return []
-        return [] if is_true(formula) else [formula]
+            self.define(row, FALSE if is_not(formula) else TRUE)
+            self.grounded.clear()
 
     def is_element(self, term):
         return term.get_id() in self.elements
@@ -443,9 +445,10 @@ def bounded_run(system, sorts, script, goal, solving):
     model, or `None` if there is no such run. Fails with `TimeoutError` if the solver gives up.
     """
     s, actions, sorts = system.state(), system.actions(), sorts.copy()
-    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms()]
-    for part in system.initial(s):
-        formulas += sorts.assume(sorts.ground(part))
+    initial = [sorts.ground(part) for part in system.initial(s)]
+    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms()] + initial
+    for part in initial:
+        sorts.assume(part)
     for number, line in enumerate(script):
         name, *arguments = line.split()
         step = actions[name](s, *[sorts.by_name[argument] for argument in arguments])
