@@ -163,6 +163,25 @@ class Solving:
         solver.add(*formulas)
         return solver
 
+    def ask_cvc5(self, formulas):
+        """The answer of the solver cvc5 about these formulas, which it gets in the format SMT-LIB 2: `unsat`, `sat` or `unknown`."""
+        # Only this option needs cvc5.
+        import cvc5
+
+        solver = cvc5.Solver(cvc5.TermManager())
+        solver.setOption("tlimit-per", str(self.timeout_seconds * 1000))
+        solver.setOption("seed", str(self.seed))
+        # Instantiates quantifiers with all known terms if its other strategies find nothing. The conditions need little more.
+        solver.setOption("enum-inst", "true")
+        parser = cvc5.InputParser(solver)
+        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic ALL)\n{self.solver(formulas).to_smt2()}", "condition")
+        answer = "unknown"
+        while not (command := parser.nextCommand()).isNull():
+            answer = command.invoke(solver, parser.getSymbolManager()).strip() or answer
+        if answer not in ("unsat", "sat", "unknown"):
+            raise RuntimeError(f"cvc5 does not understand a condition: {answer}")
+        return answer
+
 
 class Report:
     """Checks conditions, counts them, and prints one line for each group of them."""
@@ -175,6 +194,9 @@ class Report:
         self.conditions = 0
         self.seconds = 0.0
         self.failures = []
+        # Conditions that cvc5 has proved too, and those that it has not decided, if it is asked for a second opinion.
+        self.confirmed = 0
+        self.undecided = []
 
     def print(self, line):
         if not self.quiet:
@@ -192,6 +214,8 @@ class Report:
             solver = self.solving.solver([*hypotheses, Not(body)])
             result = solver.check()
             if result == unsat and not (self.excludes_contradictions and self.solving.solver(hypotheses).check() == unsat):
+                if self.solving.second_opinion and not self.is_confirmed(f"{title}: {name}", [*hypotheses, Not(body)]):
+                    failures.append(Failure(f"{title}: {name}", [], "REFUTED BY CVC5, although z3 has proved it"))
                 continue
             lines = [] if result != sat else ["not shown"] if self.quiet else describe(solver.model(), instance)
             reason = "its hypotheses contradict each other" if result == unsat else "not decided in time"
@@ -208,8 +232,21 @@ class Report:
             for line in failure.counterexample:
                 self.print(f"      {line}")
 
+    def is_confirmed(self, condition, formulas):
+        """Asks cvc5 about a condition that z3 has proved. Returns whether it does not contradict z3."""
+        answer = self.solving.ask_cvc5(formulas)
+        if answer == "unsat":
+            self.confirmed += 1
+        elif answer != "sat":
+            self.undecided.append(condition)
+        return answer != "sat"
+
     def total(self, title):
         """Prints the total, and returns whether all conditions hold."""
+        if self.solving.second_opinion:
+            self.print(f"cvc5 proves {self.confirmed} of {self.conditions} conditions and does not decide {len(self.undecided)}")
+            for condition in self.undecided:
+                self.print(f"  not decided by cvc5: {condition}")
         verdict = f"{len(self.failures)} CONDITIONS FAIL" if self.failures else "PROVED"
         self.print(f"{title}: {verdict}, {self.conditions} conditions, {self.seconds:.1f} s")
         return not self.failures
