@@ -164,22 +164,30 @@ class Solving:
         return solver
 
     def ask_cvc5(self, formulas):
-        """The answer of the solver cvc5 about these formulas, which it gets in the format SMT-LIB 2: `unsat`, `sat` or `unknown`."""
+        """The answer of the solver cvc5 about these formulas, which it gets in the format SMT-LIB 2: `unsat`, `sat` or `unknown`.
+
+        It first instantiates quantifiers with all known terms. If this does not decide, it searches finite models.
+        """
         # Only this option needs cvc5.
         import cvc5
 
-        solver = cvc5.Solver(cvc5.TermManager())
-        solver.setOption("tlimit-per", str(self.timeout_seconds * 1000))
-        solver.setOption("seed", str(self.seed))
-        # Instantiates quantifiers with all known terms if its other strategies find nothing. The conditions need little more.
-        solver.setOption("enum-inst", "true")
-        parser = cvc5.InputParser(solver)
-        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic ALL)\n{self.solver(formulas).to_smt2()}", "condition")
-        answer = "unknown"
-        while not (command := parser.nextCommand()).isNull():
-            answer = command.invoke(solver, parser.getSymbolManager()).strip() or answer
-        if answer not in ("unsat", "sat", "unknown"):
-            raise RuntimeError(f"cvc5 does not understand a condition: {answer}")
+        text = f"(set-logic ALL)\n{self.solver(formulas).to_smt2()}"
+        for strategy in ("enum-inst", "finite-model-find"):
+            solver = cvc5.Solver(cvc5.TermManager())
+            solver.setOption("tlimit-per", str(self.timeout_seconds * 1000))
+            solver.setOption("seed", str(self.seed))
+            solver.setOption(strategy, "true")
+            parser = cvc5.InputParser(solver)
+            parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "condition")
+            answer = "no answer"
+            while not (command := parser.nextCommand()).isNull():
+                answer = command.invoke(solver, parser.getSymbolManager()).strip() or answer
+            # The reason for "unknown" follows in parentheses.
+            answer = answer.split(" (")[0]
+            if answer not in ("unsat", "sat", "unknown"):
+                raise RuntimeError(f"cvc5 does not understand a condition: {answer}")
+            if answer != "unknown":
+                break
         return answer
 
 
