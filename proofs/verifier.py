@@ -377,6 +377,8 @@ class FiniteSorts:
         # Values and results by the number of the term. They keep the term, because z3 reuses numbers.
         self.values = {}
         self.grounded = {}
+        # Functions that compute the rows of a relation, by the name of the relation.
+        self.definitions = {}
 
     def add(self, sort, names):
         """Adds distinct elements, and returns them.
@@ -429,6 +431,10 @@ class FiniteSorts:
             return parts[0] if is_true(parts[1]) else negation(parts[0])
         if any(part.get_id() != argument.get_id() for part, argument in zip(parts, arguments, strict=True)):
             term = term.decl()(*parts)
+        if term.get_id() not in self.values and kind == Z3_OP_UNINTERPRETED:
+            definition = self.definitions.get(term.decl().name())
+            if definition:
+                self.define(term, self.ground(definition(*parts)))
         return self.values.get(term.get_id(), (term, term))[1]
 
     def copy(self):
@@ -497,19 +503,17 @@ def bounded_run(system, sorts, script, goal, solving):
     for number, line in enumerate(script):
         name, *arguments = line.split()
         step = actions[name](s, *[sorts.by_name[argument] for argument in arguments])
-        formulas += [sorts.ground(guard) for guard in step.guards]
-        # Each relation that the action changes is a new symbol, defined row by row.
+        guards = [sorts.ground(guard) for guard in step.guards]
+        if any(map(is_false, guards)):
+            return None
+        formulas += guards
+        # Each relation that the action changes is a new symbol. Its rows are computed from the earlier ones when they are needed.
         changed = {}
         for relation, columns in system.relations.items():
             after = getattr(step.after, relation)
             if after is not getattr(s, relation):
                 changed[relation] = Function(f"{relation}_{number}", *columns, BoolSort())
-                for row in sorts.rows(columns):
-                    value = sorts.ground(after(*row))
-                    if is_true(value) or is_false(value):
-                        sorts.define(changed[relation](*row), value)
-                    else:
-                        formulas.append(changed[relation](*row) == value)
+                sorts.definitions[f"{relation}_{number}"] = after
         s = s.update(**changed)
     solver = solving.solver([*formulas, sorts.ground(goal(s))])
     result = solver.check()
