@@ -338,7 +338,8 @@ class FixedCoteries(TransitionSystem):
                     Not(And(s.reply(x), s.yielded(x))))))),
             ("a voter has one vote", ForAll([v, x, y], Implies(And(s.granted(v, x), s.granted(v, y)), x == y))),
             # Recoveries.
-            ("a voter without all welcomes has given no vote", ForAll([v, n, x], Not(And(s.awaiting(v, n), s.granted(v, x), Not(s.down(v)))))),
+            ("a voter without all welcomes has given no vote",
+             ForAll([v, n, x], Not(And(s.awaiting(v, n), s.granted(v, x), Not(s.down(v)))))),
             ("a voter does not wait for its own welcome", ForAll([v], Not(s.awaiting(v, v)))),
             ("a request after a message that releases votes arrives after it", ForAll([p, v, x, y], Implies(
                 And(s.current(p, v, x), sender(y, p), p != v, releases(y, v), Not(s.passed(y, v)), Not(s.down(p))),

@@ -334,7 +334,8 @@ class Raft(TransitionSystem):
              SAME_LOG, OWN_COMMIT],
             ["leader completeness", SECURED_BY_COMMIT, "election safety", OWN_COMMIT]),
         ONE_SECURED: (["one entry at an index of a leader's log", LED, OWN_COMMIT, SECURED_BY_COMMIT, "leader completeness"], []),
-        "state machine safety": (["a server has a current term", "a server has left the earlier terms", "applied entries are secured"], [ONE_SECURED]),
+        "state machine safety": (
+            ["a server has a current term", "a server has left the earlier terms", "applied entries are secured"], [ONE_SECURED]),
     }
 
     def is_used(self, invariant, action, label):

@@ -5,8 +5,8 @@ it on only outside the section. So the invariant says: the token is in one place
 inside has it.
 
 Not modelled:
-- the numbers of requests and the queue in the token, which determine the next process that gets the token. In the model the holder may pass it to
-  any process at any time outside the section;
+- the numbers of requests and the queue in the token, which determine the next process that gets the token. In the model the holder
+  may pass it to any process at any time outside the section;
 - liveness. A process that gets the token without having asked for it ignores it, and the token is lost. The numbers prevent this;
 - crashes, losses and duplicates, which the algorithm does not tolerate. `LinksDuplicate` shows what a duplicate does.
 """

@@ -108,8 +108,8 @@ class TransitionSystem:
         raise NotImplementedError
 
     def is_used(self, invariant, action, label):
-        """Whether an invariant is a hypothesis of the condition with this label of an action, or of `safety`. Hypotheses that are not needed may be left
-        out, so that the solver is not led astray."""
+        """Whether an invariant is a hypothesis of the condition with this label of an action, or of `safety`. Hypotheses that are
+        not needed may be left out, so that the solver is faster and more predictable."""
         return True
 
     def used_afterwards(self, label):
