@@ -21,15 +21,11 @@ a quorum in the view F. monotone.py in this folder proves both for the quorum sy
 may be missing, are accepted by the code if they satisfy the meeting lemma (`GivenMonotone`), which is all that the proof uses.
 """
 
-import argparse
-import sys
-import time
-
-from z3 import (And, BoolSort, BoolVal, Const, Consts, DeclareSort, Exists, ForAll, Function, If, Implies, Not, Or, Sum,
+from z3 import (And, BoolSort, BoolVal, Consts, DeclareSort, Exists, ForAll, Function, If, Implies, Not, Or, Sum,
                 is_true)
 
-from verifier import (FiniteSorts, Report, Solving, Step, TransitionSystem, action, added, added_where, bounded_run, check,
-                      product, removed, total_order)
+from program import Proof, main
+from verifier import FiniteSorts, Step, TransitionSystem, action, added, added_where, check, product, removed, total_order
 
 Process = DeclareSort("Process")
 # A ticket is one attempt of one request at one voter: `Ticket` in candidacy.rs, together with the process and the voter.
@@ -148,11 +144,7 @@ class SettledQuorums(TransitionSystem):
 
     def initial(self, s):
         """`QuorumVoting::new` at all processes: nothing has happened."""
-        none = []
-        for name, sorts in self.relations.items():
-            row = [Const(f"{name}_{place}", sort) for place, sort in enumerate(sorts)]
-            none.append(ForAll(row, Not(getattr(s, name)(*row))))
-        return none
+        return self.empty(s)
 
     def outside(self, s, process):
         return ForAll([f, q], Not(s.inside(process, f, q)))
@@ -572,10 +564,6 @@ MUTANTS = [AcknowledgesInside, BelievedInsteadOfSettled, NoFreshAttempts, NotMon
            KeepsVotesOfTheCrashed, MixedWithMajorities, WrongSuspicions, YieldsAndCounts]
 
 
-def run(system, domain, script, goal, solving):
-    return bounded_run(system, domain.sorts, script, goal, solving)
-
-
 def two_inside(s):
     """The negation of exclusion, with fewer quantifiers around each other."""
     is_inside = lambda process: Exists([f, q], s.inside(process, f, q))
@@ -588,74 +576,20 @@ def quorums(model, domain):
     lines = [f"Q({process}, {view}) = {quorum}"
              for view, f in domain.views.items() for process, p in domain.processes.items()
              for quorum, q in domain.quorums.items() if holds(is_quorum(p, f, q))]
-    return ", ".join(lines)
+    return [f"quorums: {', '.join(lines)}"]
 
 
-def prove_algorithm(solving):
-    """Prints the proof, and returns whether it succeeds."""
-    print("quorum mutex with settled quorums")
-    report = Report(solving)
-    prove(SettledQuorums(), report)
-    passed = report.total("settled quorums exclude, for any number of processes")
-    for title, (domain, script) in ALLOWED_RUNS.items():
-        possible = run(SettledQuorums(), domain, script, lambda s: And(), solving) is not None
-        print(f"allowed run: {title}: {'possible' if possible else 'IMPOSSIBLE'}")
-        passed = passed and possible
-    taken = {line.split()[0] for _, script in ALLOWED_RUNS.values() for line in script}
-    missing = sorted(SettledQuorums().actions().keys() - taken)
-    if missing:
-        print(f"actions in NO ALLOWED RUN: {', '.join(missing)}")
-    return passed and not missing
-
-
-def kill_mutants(solving):
-    """For each mutant: its proof fails, and a run leads to two processes inside. The same run does not exist without the
-    mutation. Prints the runs and a table, and returns whether all of this is the case."""
-    rows, passed = [], True
-    for mutant in MUTANTS:
-        began = time.monotonic()
-        system, script = mutant(), mutant.script
-        report = Report(solving, quiet=True)
-        check(system, report, except_those_of=SettledQuorums())
-        refuted = [failure for failure in report.failures if failure.counterexample]
-        model = run(system, mutant.domain, script, two_inside, solving)
-        extra_action = any(line.split()[0] not in SettledQuorums().actions() for line in script)
-        sound = extra_action or run(SettledQuorums(), mutant.domain, script, two_inside, solving) is None
-        passed = passed and bool(refuted) and model is not None and sound
-        print(f"{mutant.__name__}: {mutant.rule}")
-        if refuted:
-            print(f"  refuted: {refuted[0].condition}" + (f", and {len(refuted) - 1} more" if len(refuted) > 1 else ""))
-        if model is not None:
-            print(f"  run: {'; '.join(script)}")
-            print(f"  quorums: {quorums(model, mutant.domain)}")
-        rows.append([mutant.__name__, f"{len(refuted)} of {report.conditions}",
-                     "two inside" if model is not None else "NOT FOUND", len(script),
-                     "-" if extra_action else "impossible" if sound else "POSSIBLE", f"{time.monotonic() - began:.1f} s"])
-    print_table(["mutant", "refuted conditions", "bounded run", "steps", "without the mutation", "time"], rows)
-    print(f"mutants: {'all killed' if passed else 'SOME SURVIVE'}")
-    return passed
-
-
-def print_table(header, rows):
-    rows = [[str(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Proves that the quorum mutex with settled quorums excludes.")
-    parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show how two processes enter")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
-    parser.add_argument("--timeout", type=int, default=60, help="time limit for each condition, in seconds (default: 60)")
-    options = parser.parse_args()
-    solving = Solving(options.timeout, options.seed)
-    try:
-        passed = kill_mutants(solving) if options.mutants else prove_algorithm(solving)
-    except TimeoutError as error:
-        sys.exit(f"error: {error}")
-    sys.exit(0 if passed else 1)
-
+PROOF = Proof(
+    title="quorum mutex with settled quorums",
+    conclusion="settled quorums exclude, for any number of processes",
+    system=SettledQuorums,
+    allowed_runs=ALLOWED_RUNS,
+    mutants=MUTANTS,
+    violation=two_inside,
+    violation_name="two inside",
+    prove=prove,
+    describe_static=quorums,
+)
 
 if __name__ == "__main__":
-    main()
+    main(PROOF)

@@ -18,10 +18,12 @@ what it is meant to allow.
 
 import inspect
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
-from z3 import (And, BoolSort, BoolVal, Const, Distinct, ForAll, Function, Not, Or, Solver, is_and, is_eq, is_false, is_implies,
-                is_not, is_or, is_quantifier, is_true, sat, substitute_vars, unsat)
+from z3 import (And, BoolSort, BoolVal, Const, Distinct, ForAll, Function, Not, Or, Solver, Z3_OP_AND, Z3_OP_EQ, Z3_OP_IMPLIES,
+                Z3_OP_NOT, Z3_OP_OR, Z3_OP_UNINTERPRETED, is_and, is_app, is_false, is_not, is_quantifier, is_true, sat,
+                substitute_vars, unsat)
 
 
 class State:
@@ -56,6 +58,9 @@ class Step:
 
     guards: list
     after: State
+    # Pairs of a name and a formula about the state before the action. They follow from the guards and the invariants. They are
+    # proved first, and are hypotheses of all further conditions of the action.
+    lemmas: list = field(default_factory=list)
 
 
 def action(function):
@@ -102,11 +107,29 @@ class TransitionSystem:
         """Pairs of a name and a formula."""
         raise NotImplementedError
 
+    def is_used(self, invariant, action, label):
+        """Whether an invariant is a hypothesis of the condition with this label of an action, or of `safety`. Hypotheses that are
+        not needed may be left out, so that the solver is faster and more predictable."""
+        return True
+
+    def used_afterwards(self, label):
+        """Names of earlier invariants that the conditions with this label assume in the state after an action too. This is sound,
+        because these invariants are shown to hold afterwards without it. A safety property may use earlier ones in the same way."""
+        return []
+
     def actions(self):
         """The actions by name, those of superclasses first."""
         names = [name for cls in reversed(type(self).__mro__) for name in vars(cls)]
         methods = {name: getattr(self, name) for name in names}
         return {name: method for name, method in methods.items() if hasattr(method, "is_action")}
+
+    def empty(self, s, *names):
+        """Formulas that say that these relations have no rows; all relations if no name is given."""
+        formulas = []
+        for name in names or self.relations:
+            row = [Const(f"{name}_{place}", sort) for place, sort in enumerate(self.relations[name])]
+            formulas.append(ForAll(row, Not(getattr(s, name)(*row))))
+        return formulas
 
     def state(self):
         """A state with arbitrary relations."""
@@ -130,6 +153,8 @@ class Solving:
 
     timeout_seconds: int = 60
     seed: int = 0
+    # Whether cvc5 checks each condition again that z3 has proved.
+    second_opinion: bool = False
 
     def solver(self, formulas):
         solver = Solver()
@@ -137,6 +162,33 @@ class Solving:
         solver.set("random_seed", self.seed)
         solver.add(*formulas)
         return solver
+
+    def ask_cvc5(self, formulas):
+        """The answer of the solver cvc5 about these formulas, which it gets in the format SMT-LIB 2: `unsat`, `sat` or `unknown`.
+
+        It first instantiates quantifiers with all known terms. If this does not decide, it searches finite models.
+        """
+        # Only this option needs cvc5.
+        import cvc5
+
+        text = f"(set-logic ALL)\n{self.solver(formulas).to_smt2()}"
+        for strategy in ("enum-inst", "finite-model-find"):
+            solver = cvc5.Solver(cvc5.TermManager())
+            solver.setOption("tlimit-per", str(self.timeout_seconds * 1000))
+            solver.setOption("seed", str(self.seed))
+            solver.setOption(strategy, "true")
+            parser = cvc5.InputParser(solver)
+            parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "condition")
+            answer = "no answer"
+            while not (command := parser.nextCommand()).isNull():
+                answer = command.invoke(solver, parser.getSymbolManager()).strip() or answer
+            # The reason for "unknown" follows in parentheses.
+            answer = answer.split(" (")[0]
+            if answer not in ("unsat", "sat", "unknown"):
+                raise RuntimeError(f"cvc5 does not understand a condition: {answer}")
+            if answer != "unknown":
+                break
+        return answer
 
 
 class Report:
@@ -150,6 +202,9 @@ class Report:
         self.conditions = 0
         self.seconds = 0.0
         self.failures = []
+        # Conditions that cvc5 has proved too, and those that it has not decided, if it is asked for a second opinion.
+        self.confirmed = 0
+        self.undecided = []
 
     def print(self, line):
         if not self.quiet:
@@ -167,8 +222,10 @@ class Report:
             solver = self.solving.solver([*hypotheses, Not(body)])
             result = solver.check()
             if result == unsat and not (self.excludes_contradictions and self.solving.solver(hypotheses).check() == unsat):
+                if self.solving.second_opinion and not self.is_confirmed(f"{title}: {name}", [*hypotheses, Not(body)]):
+                    failures.append(Failure(f"{title}: {name}", [], "REFUTED BY CVC5, although z3 has proved it"))
                 continue
-            lines = describe(solver.model(), instance) if result == sat else []
+            lines = [] if result != sat else ["not shown"] if self.quiet else describe(solver.model(), instance)
             reason = "its hypotheses contradict each other" if result == unsat else "not decided in time"
             failures.append(Failure(f"{title}: {name}", lines, reason))
         seconds = time.monotonic() - began
@@ -183,29 +240,52 @@ class Report:
             for line in failure.counterexample:
                 self.print(f"      {line}")
 
+    def is_confirmed(self, condition, formulas):
+        """Asks cvc5 about a condition that z3 has proved. Returns whether it does not contradict z3."""
+        answer = self.solving.ask_cvc5(formulas)
+        if answer == "unsat":
+            self.confirmed += 1
+        elif answer != "sat":
+            self.undecided.append(condition)
+        return answer != "sat"
+
     def total(self, title):
         """Prints the total, and returns whether all conditions hold."""
+        if self.solving.second_opinion:
+            self.print(f"cvc5 proves {self.confirmed} of {self.conditions} conditions and does not decide {len(self.undecided)}")
+            for condition in self.undecided:
+                self.print(f"  not decided by cvc5: {condition}")
         verdict = f"{len(self.failures)} CONDITIONS FAIL" if self.failures else "PROVED"
         self.print(f"{title}: {verdict}, {self.conditions} conditions, {self.seconds:.1f} s")
         return not self.failures
 
 
+@cache
 def conditions(system):
     """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
     s = system.state()
     axioms, invariants = system.axioms(), system.invariants(s)
-    assumed = axioms + [formula for _, formula in invariants]
+    assumed = lambda action, label: axioms + [formula for name, formula in invariants if system.is_used(name, action, label)]
     initial = axioms + system.initial(s)
     groups = [("initial states", [(name, initial, formula) for name, formula in invariants], {})]
     for name, method in system.actions().items():
         parameters = parameters_of(method)
         step = method(s, *parameters.values())
-        pairs = zip(invariants, system.invariants(step.after), strict=True)
+        names, afterwards = [label for label, _ in invariants], dict(system.invariants(step.after))
+        used = {label: [afterwards[other] for other in names[:place] if other in system.used_afterwards(label)]
+                for place, label in enumerate(names)}
+        pairs = zip(invariants, afterwards.items(), strict=True)
+        lemmas = [(label, assumed(name, label) + step.guards + [formula for _, formula in step.lemmas[:place]], formula)
+                  for place, (label, formula) in enumerate(step.lemmas)]
+        guards = step.guards + [formula for _, formula in step.lemmas]
         # An invariant whose relations the action does not change holds afterwards as it did before.
-        consecution = [(label, assumed + step.guards, after)
+        consecution = [(label, assumed(name, label) + guards + used[label], after)
                        for (label, before), (_, after) in pairs if not after.eq(before)]
-        groups.append((name, consecution, parameters))
-    groups.append(("safety", [(name, assumed, formula) for name, formula in system.safety(s)], {}))
+        groups.append((name, lemmas + consecution, parameters))
+    safety = system.safety(s)
+    earlier = lambda place, label: [formula for name, formula in safety[:place] if name in system.used_afterwards(label)]
+    groups.append(("safety", [(label, assumed("safety", label) + earlier(place, label), formula)
+                              for place, (label, formula) in enumerate(safety)], {}))
     return groups
 
 
@@ -297,6 +377,8 @@ class FiniteSorts:
         # Values and results by the number of the term. They keep the term, because z3 reuses numbers.
         self.values = {}
         self.grounded = {}
+        # Functions that compute the rows of a relation, by the name of the relation.
+        self.definitions = {}
 
     def add(self, sort, names):
         """Adds distinct elements, and returns them.
@@ -331,44 +413,80 @@ class FiniteSorts:
             rows, body = self.rows(sorts), term.body()
             parts = (self.ground(substitute_vars(body, *reversed(row))) for row in rows)
             return conjunction(parts) if term.is_forall() else disjunction(parts)
-        if term.num_args() == 0:
-            return term
-        if is_and(term):
-            return conjunction(map(self.ground, term.children()))
-        if is_or(term):
-            return disjunction(map(self.ground, term.children()))
-        if is_implies(term):
-            return disjunction(self.ground(part) for part in (Not(term.arg(0)), term.arg(1)))
-        parts = list(map(self.ground, term.children()))
-        if is_not(term):
+        kind, arguments = term.decl().kind(), term.children()
+        if not arguments:
+            return self.values.get(term.get_id(), (term, term))[1]
+        if kind == Z3_OP_AND:
+            return conjunction(map(self.ground, arguments))
+        if kind == Z3_OP_OR:
+            return disjunction(map(self.ground, arguments))
+        if kind == Z3_OP_IMPLIES:
+            return disjunction(part for part in (negation(self.ground(arguments[0])), self.ground(arguments[1])))
+        parts = list(map(self.ground, arguments))
+        if kind == Z3_OP_NOT:
             return negation(parts[0])
-        if is_eq(term) and self.is_element(parts[0]) and self.is_element(parts[1]):
-            return BoolVal(parts[0].eq(parts[1]))
-        term = term.decl()(*parts)
+        if kind == Z3_OP_EQ and self.is_element(parts[0]) and self.is_element(parts[1]):
+            return TRUE if parts[0].get_id() == parts[1].get_id() else FALSE
+        if kind == Z3_OP_EQ and (is_true(parts[1]) or is_false(parts[1])):
+            return parts[0] if is_true(parts[1]) else negation(parts[0])
+        if any(part.get_id() != argument.get_id() for part, argument in zip(parts, arguments, strict=True)):
+            term = term.decl()(*parts)
+        if term.get_id() not in self.values and kind == Z3_OP_UNINTERPRETED:
+            definition = self.definitions.get(term.decl().name())
+            if definition:
+                self.define(term, self.ground(definition(*parts)))
         return self.values.get(term.get_id(), (term, term))[1]
+
+    def copy(self):
+        """The same elements and definitions, to which others can be added."""
+        copied = FiniteSorts()
+        copied.by_sort, copied.by_name, copied.elements = self.by_sort, self.by_name, self.elements
+        copied.values = dict(self.values)
+        return copied
+
+    def assume(self, formula):
+        """Defines the rows about which the formula says that a relation holds or does not hold for them. Terms that are already
+        without quantifiers may still contain these rows, so the formula has to be asserted too."""
+        if is_and(formula):
+            for part in formula.children():
+                self.assume(part)
+            return
+        row = formula.arg(0) if is_not(formula) else formula
+        if is_app(row) and row.decl().kind() == Z3_OP_UNINTERPRETED:
+            self.define(row, FALSE if is_not(formula) else TRUE)
+            self.grounded.clear()
 
     def is_element(self, term):
         return term.get_id() in self.elements
 
 
+TRUE, FALSE = BoolVal(True), BoolVal(False)
+
+
 def conjunction(parts):
-    rest = []
-    for part in parts:
-        if is_false(part):
-            return part
-        if not is_true(part):
-            rest.append(part)
-    return And(*rest) if rest else BoolVal(True)
+    return junction(parts, TRUE, FALSE, And)
 
 
 def disjunction(parts):
-    return negation(conjunction(map(negation, parts)))
+    return junction(parts, FALSE, TRUE, Or)
+
+
+def junction(parts, neutral, dominant, connective):
+    rest = []
+    for part in parts:
+        if part.get_id() == dominant.get_id():
+            return dominant
+        if part.get_id() != neutral.get_id():
+            rest.append(part)
+    return connective(*rest) if len(rest) > 1 else rest[0] if rest else neutral
 
 
 def negation(part):
-    if is_not(part):
-        return part.arg(0)
-    return BoolVal(False) if is_true(part) else BoolVal(True) if is_false(part) else Not(part)
+    if part.get_id() == TRUE.get_id():
+        return FALSE
+    if part.get_id() == FALSE.get_id():
+        return TRUE
+    return part.arg(0) if is_not(part) else Not(part)
 
 
 def bounded_run(system, sorts, script, goal, solving):
@@ -377,19 +495,25 @@ def bounded_run(system, sorts, script, goal, solving):
     `script` has lines such as `"ask h v hv"`: an action, and the names of the elements that are its arguments. Returns the
     model, or `None` if there is no such run. Fails with `TimeoutError` if the solver gives up.
     """
-    s, actions = system.state(), system.actions()
-    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms() + system.initial(s)]
+    s, actions, sorts = system.state(), system.actions(), sorts.copy()
+    initial = [sorts.ground(part) for part in system.initial(s)]
+    formulas = sorts.distinct() + [sorts.ground(part) for part in system.run_axioms()] + initial
+    for part in initial:
+        sorts.assume(part)
     for number, line in enumerate(script):
         name, *arguments = line.split()
         step = actions[name](s, *[sorts.by_name[argument] for argument in arguments])
-        formulas += [sorts.ground(guard) for guard in step.guards]
-        # Each relation that the action changes is a new symbol, defined row by row.
+        guards = [sorts.ground(guard) for guard in step.guards]
+        if any(map(is_false, guards)):
+            return None
+        formulas += guards
+        # Each relation that the action changes is a new symbol. Its rows are computed from the earlier ones when they are needed.
         changed = {}
         for relation, columns in system.relations.items():
             after = getattr(step.after, relation)
             if after is not getattr(s, relation):
                 changed[relation] = Function(f"{relation}_{number}", *columns, BoolSort())
-                formulas += [changed[relation](*row) == sorts.ground(after(*row)) for row in sorts.rows(columns)]
+                sorts.definitions[f"{relation}_{number}"] = after
         s = s.update(**changed)
     solver = solving.solver([*formulas, sorts.ground(goal(s))])
     result = solver.check()
