@@ -445,6 +445,9 @@ mod tests {
 
     type Carrier = VcubeMulticast<Content>;
 
+    /// A message, identified by its sender and its number.
+    type MessageId = (ProcessId, u64);
+
     const BODY: Content = Content(7);
 
     fn process(id: u32) -> ProcessId {
@@ -470,7 +473,7 @@ mod tests {
     /// The messages of a step in order, and the numbers of the messages that it delivers.
     fn effects(
         step: impl FnOnce(&mut Effects<Carrier>),
-    ) -> (Vec<(ProcessId, Message)>, Vec<(ProcessId, u64)>) {
+    ) -> (Vec<(ProcessId, Message)>, Vec<MessageId>) {
         let mut out = Effects::new(Time::ZERO);
         step(&mut out);
         let (mut sent, mut delivered) = (Vec::new(), Vec::new());
