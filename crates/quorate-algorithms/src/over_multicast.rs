@@ -195,14 +195,14 @@ mod tests {
         }
     }
 
-    /// Outputs what it receives, and answers each question to all others.
+    /// Outputs what it receives, and answers each question to all others. Sends itself a word at each other input.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Talker;
 
     impl Process for Talker {
         type Command = &'static [(&'static [u32], &'static str)];
         type Message = Word;
-        type Timer = Infallible;
+        type Timer = &'static str;
         type Output = (ProcessId, &'static str);
         type Misuse = Infallible;
 
@@ -219,6 +219,31 @@ mod tests {
                 }
             }
             Ok(())
+        }
+
+        fn on_start(&mut self, out: &mut Effects<Self>) {
+            out.send(SELF, Word("start"));
+        }
+
+        fn on_timer(&mut self, timer: &'static str, out: &mut Effects<Self>) {
+            out.send(SELF, Word(timer));
+        }
+
+        fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+            out.send(SELF, Word("belief"));
+            out.send(belief.about(), Word("goodbye"));
+        }
+
+        fn on_round_end(&mut self, _: u64, out: &mut Effects<Self>) {
+            out.send(SELF, Word("round"));
+        }
+
+        fn on_recovery(&mut self, out: &mut Effects<Self>) {
+            out.send(SELF, Word("recovery"));
+        }
+
+        fn waits_for(&self) -> ProcessSet {
+            ProcessSet::from_iter([OTHER])
         }
 
         fn on_message(&mut self, from: ProcessId, Word(word): Word, out: &mut Effects<Self>) {
@@ -282,6 +307,19 @@ mod tests {
             outputs(|out| lower(&mut talker, out)),
             [OverMulticastOutput::ToUser((OTHER, "question")), sent(0, &[1], "answer")]
         );
+    }
+
+    #[test]
+    fn every_input_reaches_the_process() {
+        let mut talker = OverMulticast::new(2, SELF, Talker);
+        let to_user = |word| OverMulticastOutput::ToUser((SELF, word));
+        assert_eq!(outputs(|out| talker.on_start(out)), [to_user("start")]);
+        assert_eq!(outputs(|out| talker.on_timer("timer", out)), [to_user("timer")]);
+        assert_eq!(outputs(|out| talker.on_round_end(1, out)), [to_user("round")]);
+        assert_eq!(outputs(|out| talker.on_recovery(out)), [to_user("recovery")]);
+        let learned = outputs(|out| talker.on_belief(Belief::Crashed(OTHER), out));
+        assert_eq!(learned, [sent(0, &[1], "goodbye"), to_user("belief")]);
+        assert_eq!(talker.waits_for(), ProcessSet::from_iter([OTHER]));
     }
 
     #[test]

@@ -24,7 +24,8 @@
 //!   of the mutex, so that they can be compared; ACKs are counted in the layer of the multicast.
 //!
 //! Each process has a queue of messages, and the multicast begins the next one when the last one is everywhere. That makes
-//! links of any order FIFO, as `quorum` requires. It cannot deadlock: ACKs do not wait in a queue.
+//! links of any order FIFO, as `quorum` requires. It cannot deadlock: ACKs do not wait in a queue. But every lost message, an
+//! ACK included, blocks its sender forever.
 //!
 //! The last message of a crashed process is completed by the processes that have it. So a REQUEST or a vote may arrive after
 //! its process is known to have crashed. The mutex ignores it, as it ignores messages that were in transit over a link: `quorum` is
