@@ -41,8 +41,8 @@ use crate::multicast::{
 use crate::mutex::{
     AgrawalElAbbadi, Bakery, Central, CentralElected, Lamport, LeasedQuorum, Maekawa,
     MaekawaOriginal, Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping,
-    QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
-    TokenRing,
+    QuorumVcubeMulticast, QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority,
+    Singhal, SuzukiKasami, TokenRing,
 };
 use crate::replication::{MultiPaxos, Pbft, Raft, RaftCommitsOldTerms};
 use crate::snapshot::{ChandyLamport, ChandyLamportUnordered, LaiYang};
@@ -110,6 +110,7 @@ catalogue! {
     mutex AgrawalElAbbadi,
     piggybacking_mutex Quorum,
     piggybacking_mutex QuorumMajority,
+    mutex QuorumVcubeMulticast,
     mutex QuorumPublished,
     mutex QuorumPublishedDropping,
     piggybacking_mutex QuorumWithoutAttempts,

@@ -33,6 +33,7 @@ mod instances;
 pub mod literature;
 pub mod multicast;
 pub mod mutex;
+mod over_multicast;
 mod parallel;
 pub mod replication;
 mod setup;
@@ -40,5 +41,6 @@ pub mod snapshot;
 
 pub use algorithm::{Algorithm, Piggybacking, Sendable, Shape, Sound};
 pub use instances::{Instances, Numbered};
+pub use over_multicast::{OverMulticast, OverMulticastOutput};
 pub use parallel::{Parallel, Side};
 pub use setup::{ClockSetup, Setup};

@@ -97,6 +97,8 @@ fn what_is_sound_holds_in_every_state() {
         ("quorum over vcube", over("quorum", 3, "vcube")),
         ("quorum over majority with a crash", crashing(over("quorum", 3, "majority"), 1)),
         ("quorum-majority over vcube", over("quorum-majority", 3, "vcube")),
+        ("quorum-vcube-multicast", some("quorum-vcube-multicast", 3, 2)),
+        ("quorum-vcube-multicast with a crash", crashing(config("quorum-vcube-multicast", 2), 1)),
     ]));
 }
 
@@ -581,6 +583,7 @@ fn reductions_change_the_number_of_states_and_not_the_verdict() {
         "maekawa-original",
         "maekawa",
         "raymond",
+        "quorum-vcube-multicast",
         "announce-all",
         "list-ring",
         "chandra-toueg",

@@ -132,6 +132,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
         ("agrawal-el-abbadi", [false, false, true]),
         ("quorum", [false, false, true]),
         ("quorum-majority", [false, false, true]),
+        ("quorum-vcube-multicast", [false, false, true]),
         ("bakery", [false, false, false]),
     ];
     let findings = run("mutex-faults", None);
@@ -183,6 +184,8 @@ fn algorithms_survive_what_they_are_said_to_survive() {
         ("quorum", "crash-of-voter", "holds"),
         ("quorum", "crash-of-holder", "holds"),
         ("quorum-majority", "crash-of-voter", "holds"),
+        ("quorum-vcube-multicast", "crash-of-voter", "holds"),
+        ("quorum-vcube-multicast", "crash-of-holder", "holds"),
     ] {
         let found = outcomes(algorithm, fault);
         assert!(

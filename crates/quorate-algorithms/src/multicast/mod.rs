@@ -22,4 +22,4 @@ pub use total_from_consensus::TotalFromConsensus;
 pub use total_isis::TotalIsis;
 pub use total_lamport::TotalLamport;
 pub use total_sequencer::TotalSequencer;
-pub use vcube::VcubeMulticast;
+pub use vcube::{TreeBody, VcubeMulticast};

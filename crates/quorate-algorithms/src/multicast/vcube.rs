@@ -18,39 +18,44 @@
 //! goes to the next one. If the sender crashes, every process that has its last message covers all clusters.
 //!
 //! A sender begins its next message when the last one is everywhere. So only the last message of each sender can be
-//! incomplete, and only this message is remembered. If an older one arrives again, it is acknowledged immediately.
+//! incomplete, and only this message is remembered. If an older one arrives again, it is acknowledged immediately. So the
+//! messages of a sender are delivered in order, whatever their groups and whatever the order of the links.
+//!
+//! A message may have a body, in which a layer above puts its own message: see `quorum-vcube-multicast`.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::fmt::{self, Debug};
 
-use quorate_core::multicast::{Command, Content, Group, LastNumber, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Content, Group, LastNumber, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
-    Property, SortedMap, SortedSet, VCube,
+    Assumption, Belief, Cost, Effects, Kind, Layer, Layered, Message as CoreMessage, Process,
+    ProcessId, ProcessSet, Profile, Property, SortedMap, SortedSet, VCube,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the VCube multicast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct VcubeMulticast {
+pub struct VcubeMulticast<B = Content> {
     id: ProcessId,
     vcube: VCube,
     crashed: ProcessSet,
     /// The last message of each sender that this process has received.
-    relays: SortedMap<ProcessId, Relay>,
+    relays: SortedMap<ProcessId, Relay<B>>,
     /// Messages of the user that wait for the current one to complete, in order.
-    waiting: VecDeque<(u64, Group)>,
+    waiting: VecDeque<(u64, Group, B)>,
     last: LastNumber,
 }
 
 /// A message that this process relays.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Relay {
+struct Relay<B> {
     id: u64,
     to: Group,
+    body: B,
     /// The progress of each cluster, from the smallest.
     clusters: Vec<Progress>,
     /// Processes that await ACK for the clusters below their own.
@@ -68,32 +73,62 @@ enum Progress {
     Done,
 }
 
-/// The messages of the protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A message of the protocol.
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Message {
-    /// A message of `origin` that the receiver has to relay.
-    Tree {
-        /// The process that multicast the message.
-        origin: ProcessId,
-        /// The number of the message.
-        id: u64,
-        /// The members that receive the message.
-        to: Group,
-    },
+pub enum Message<B = Content> {
+    /// A multicast on its way down the tree.
+    Tree(Tree<B>),
     /// All members that were left to the sender of this ACK have the message.
-    Ack {
-        /// The process that multicast the message.
-        origin: ProcessId,
-        /// The number of the message.
-        id: u64,
-    },
+    Ack(Ack),
 }
 
-impl Relay {
-    fn new(id: u64, to: Group, clusters: u32) -> Self {
+/// A message of `origin` that the receiver has to relay.
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Tree<B> {
+    origin: ProcessId,
+    id: u64,
+    /// The members that receive the message.
+    to: Group,
+    body: B,
+}
+
+/// The acknowledgement of a message of `origin`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ack {
+    origin: ProcessId,
+    id: u64,
+}
+
+/// The body of a multicast. It determines the kind under which its TREE messages are counted: if a layer above sends its own
+/// messages as bodies, they are counted as messages of that layer.
+pub trait TreeBody: Body {
+    /// The kinds of TREE messages.
+    const KINDS: &'static [Kind];
+
+    /// Index of the kind of a TREE message with this body.
+    fn kind(&self) -> usize;
+
+    /// The Lamport time that the body carries, if any.
+    fn stamp(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl TreeBody for Content {
+    const KINDS: &'static [Kind] = &[Kind::multicast("TREE")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+}
+
+impl<B> Relay<B> {
+    fn new(id: u64, to: Group, body: B, clusters: u32) -> Self {
         let clusters = vec![Progress::Open; clusters as usize];
-        Self { id, to, clusters, pending_acks: SortedSet::new() }
+        Self { id, to, body, clusters, pending_acks: SortedSet::new() }
     }
 
     /// Whether the smallest `clusters` clusters are done.
@@ -102,7 +137,7 @@ impl Relay {
     }
 }
 
-impl VcubeMulticast {
+impl<B: TreeBody> VcubeMulticast<B> {
     /// Creates process `id` of `n`.
     pub fn new(n: usize, id: ProcessId) -> Self {
         Self {
@@ -122,41 +157,35 @@ impl VcubeMulticast {
     /// Begins the waiting messages of the user, each once the previous one is everywhere.
     fn advance(&mut self, out: &mut Effects<Self>) {
         while !self.is_sending() {
-            let Some((id, to)) = self.waiting.pop_front() else { return };
-            self.receive(self.id, id, to, out);
+            let Some((id, to, body)) = self.waiting.pop_front() else { return };
+            self.receive(Tree { origin: self.id, id, to, body }, out);
             self.cover(self.id, self.vcube.clusters(), out);
             self.settle(self.id, out);
         }
     }
 
     /// Delivers a new message and stores it in place of the sender's last one.
-    fn receive(&mut self, origin: ProcessId, id: u64, to: Group, out: &mut Effects<Self>) {
+    fn receive(&mut self, Tree { origin, id, to, body }: Tree<B>, out: &mut Effects<Self>) {
         if to.contains(self.id) {
-            out.output(Output::Delivered { origin, id, body: Content::TRUE });
+            out.output(Output::Delivered { origin, id, body: body.clone() });
         }
-        let new = Relay::new(id, to, self.vcube.dimension());
+        let new = Relay::new(id, to, body, self.vcube.dimension());
         // The sender knew that the old message is everywhere, so all outstanding ACKs for it can be sent.
         if let Some(old) = self.relays.insert(origin, new) {
             old.pending_acks
                 .into_iter()
-                .for_each(|parent| out.send(parent, Message::Ack { origin, id: old.id }));
+                .for_each(|parent| out.send(parent, Message::Ack(Ack { origin, id: old.id })));
         }
     }
 
-    fn on_tree(
-        &mut self,
-        from: ProcessId,
-        origin: ProcessId,
-        id: u64,
-        to: Group,
-        out: &mut Effects<Self>,
-    ) {
+    fn on_tree(&mut self, from: ProcessId, tree: Tree<B>, out: &mut Effects<Self>) {
+        let Tree { origin, id, .. } = tree;
         let last = self.relays.get(&origin).map(|relay| relay.id);
         if last.is_some_and(|last| id < last) {
-            return out.send(from, Message::Ack { origin, id });
+            return out.send(from, Message::Ack(Ack { origin, id }));
         }
         if last != Some(id) {
-            self.receive(origin, id, to, out);
+            self.receive(tree, out);
             if self.crashed.contains(origin) {
                 self.cover(origin, self.vcube.clusters(), out);
             }
@@ -168,7 +197,7 @@ impl VcubeMulticast {
         self.settle(origin, out);
     }
 
-    fn on_ack(&mut self, from: ProcessId, origin: ProcessId, id: u64, out: &mut Effects<Self>) {
+    fn on_ack(&mut self, from: ProcessId, Ack { origin, id }: Ack, out: &mut Effects<Self>) {
         let Some(relay) = self.relays.get_mut(&origin).filter(|relay| relay.id == id) else {
             return out.ignored("an acknowledgement of an older message");
         };
@@ -202,7 +231,9 @@ impl VcubeMulticast {
             }
         }
         if !recipients.is_empty() {
-            out.multicast(recipients, Message::Tree { origin, id: relay.id, to: relay.to.clone() });
+            let Relay { id, to, body, .. } = relay;
+            let tree = Tree { origin, id: *id, to: to.clone(), body: body.clone() };
+            out.multicast(recipients, Message::Tree(tree));
         }
     }
 
@@ -211,7 +242,7 @@ impl VcubeMulticast {
         let Some(relay) = self.relays.get_mut(&origin) else { return };
         for parent in core::mem::take(&mut relay.pending_acks) {
             if relay.is_done(self.vcube.cluster_of(self.id, parent) - 1) {
-                out.send(parent, Message::Ack { origin, id: relay.id });
+                out.send(parent, Message::Ack(Ack { origin, id: relay.id }));
             } else {
                 relay.pending_acks.insert(parent);
             }
@@ -237,31 +268,31 @@ impl VcubeMulticast {
     }
 }
 
-impl Process for VcubeMulticast {
-    type Command = Command;
-    type Message = Message;
+impl<B: TreeBody> Process for VcubeMulticast<B> {
+    type Command = Command<B>;
+    type Message = Message<B>;
     type Timer = Infallible;
-    type Output = Output;
+    type Output = Output<B>;
     type Misuse = Misuse;
 
     fn on_command(
         &mut self,
-        Command::Multicast { id, to, .. }: Command,
+        Command::Multicast { id, to, body }: Command<B>,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
         self.last.take(id)?;
-        self.waiting.push_back((id, to));
+        self.waiting.push_back((id, to, body));
         self.advance(out);
         Ok(())
     }
 
-    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+    fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         if from == self.id {
             return out.ignored("a message to oneself");
         }
         match message {
-            Message::Tree { origin, id, to } => self.on_tree(from, origin, id, to, out),
-            Message::Ack { origin, id } => self.on_ack(from, origin, id, out),
+            Message::Tree(tree) => self.on_tree(from, tree, out),
+            Message::Ack(ack) => self.on_ack(from, ack, out),
         }
     }
 
@@ -286,21 +317,80 @@ impl Process for VcubeMulticast {
     }
 }
 
-impl quorate_core::Message for Message {
-    const KINDS: &'static [Kind] = &[Kind::multicast("TREE"), Kind::multicast("ACK")];
+/// Displays the body only if traces show it.
+impl<B: Body> Debug for Tree<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, id, to, body } = self;
+        let mut shown = f.debug_struct("Tree");
+        shown.field("origin", origin).field("id", id).field("to", to);
+        if body.is_shown() {
+            shown.field("body", body);
+        }
+        shown.finish()
+    }
+}
+
+/// Displays the contents, which name their kind.
+impl<B: Body> Debug for Message<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tree(tree) => tree.fmt(f),
+            Self::Ack(ack) => ack.fmt(f),
+        }
+    }
+}
+
+impl<B: TreeBody> CoreMessage for Tree<B> {
+    const KINDS: &'static [Kind] = B::KINDS;
 
     fn kind(&self) -> usize {
-        match self {
-            Self::Tree { .. } => 0,
-            Self::Ack { .. } => 1,
-        }
+        self.body.kind()
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        self.body.stamp()
     }
 
     /// A lying process changes the number.
     fn forged(&self, choice: u64) -> Self {
-        match self.clone() {
-            Self::Tree { origin, to, .. } => Self::Tree { origin, id: choice % 8, to },
-            Self::Ack { origin, .. } => Self::Ack { origin, id: choice % 8 },
+        Self { id: choice % 8, ..self.clone() }
+    }
+}
+
+impl CoreMessage for Ack {
+    const KINDS: &'static [Kind] = &[Kind::multicast("ACK")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    /// A lying process changes the number.
+    fn forged(&self, choice: u64) -> Self {
+        Self { id: choice % 8, ..self.clone() }
+    }
+}
+
+impl<B: TreeBody> CoreMessage for Message<B> {
+    const KINDS: &'static [Kind] = Layered::<Tree<B>, Ack>::KINDS;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Tree(tree) => tree.kind(),
+            Self::Ack(ack) => B::KINDS.len() + ack.kind(),
+        }
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Tree(tree) => tree.stamp(),
+            Self::Ack(_) => None,
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Tree(tree) => Self::Tree(tree.forged(choice)),
+            Self::Ack(ack) => Self::Ack(ack.forged(choice)),
         }
     }
 }
@@ -346,3 +436,115 @@ impl Algorithm for VcubeMulticast {
 }
 
 impl Sound for VcubeMulticast {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use quorate_core::{Effect, Time};
+
+    type Carrier = VcubeMulticast<Content>;
+
+    /// A message, identified by its sender and its number.
+    type MessageId = (ProcessId, u64);
+
+    const BODY: Content = Content(7);
+
+    fn process(id: u32) -> ProcessId {
+        ProcessId::new(id)
+    }
+
+    fn group(members: &[u32]) -> Group {
+        Group::Only(members.iter().copied().map(process).collect())
+    }
+
+    fn tree(origin: u32, id: u64, to: &Group) -> Message {
+        Message::Tree(Tree { origin: process(origin), id, to: to.clone(), body: BODY })
+    }
+
+    fn ack(origin: u32, id: u64) -> Message {
+        Message::Ack(Ack { origin: process(origin), id })
+    }
+
+    fn multicast(id: u64, to: &Group) -> Command {
+        Command::Multicast { id, to: to.clone(), body: BODY }
+    }
+
+    /// The messages of a step in order, and the numbers of the messages that it delivers.
+    fn effects(
+        step: impl FnOnce(&mut Effects<Carrier>),
+    ) -> (Vec<(ProcessId, Message)>, Vec<MessageId>) {
+        let mut out = Effects::new(Time::ZERO);
+        step(&mut out);
+        let (mut sent, mut delivered) = (Vec::new(), Vec::new());
+        for effect in out {
+            match effect {
+                Effect::Send { to, message } => sent.push((to, message)),
+                Effect::Multicast { to, message } => {
+                    sent.extend(to.among(8, process(9)).map(|to| (to, message.clone())));
+                }
+                Effect::Output(Output::Delivered { origin, id, body }) => {
+                    assert_eq!(body, BODY);
+                    delivered.push((origin, id));
+                }
+                _ => {}
+            }
+        }
+        (sent, delivered)
+    }
+
+    #[test]
+    fn a_message_waits_for_the_last_one_although_its_group_is_another() {
+        let (first, second) = (group(&[1, 2]), group(&[4]));
+        let mut p0 = Carrier::new(8, process(0));
+        let (sent, _) = effects(|out| p0.on_command(multicast(0, &first), out).unwrap());
+        assert_eq!(sent, [(process(1), tree(0, 0, &first)), (process(2), tree(0, 0, &first))]);
+        let (sent, _) = effects(|out| p0.on_command(multicast(1, &second), out).unwrap());
+        assert_eq!(sent, []);
+        let (sent, _) = effects(|out| p0.on_message(process(1), ack(0, 0), out));
+        assert_eq!(sent, []);
+        let (sent, _) = effects(|out| p0.on_message(process(2), ack(0, 0), out));
+        assert_eq!(sent, [(process(4), tree(0, 1, &second))]);
+    }
+
+    #[test]
+    fn a_relay_passes_the_body_on_and_answers_for_its_cluster() {
+        let to = group(&[4, 5, 6]);
+        let mut p4 = Carrier::new(8, process(4));
+        let (sent, delivered) = effects(|out| p4.on_message(process(0), tree(0, 3, &to), out));
+        assert_eq!(sent, [(process(5), tree(0, 3, &to)), (process(6), tree(0, 3, &to))]);
+        assert_eq!(delivered, [(process(0), 3)]);
+        let (sent, _) = effects(|out| p4.on_message(process(5), ack(0, 3), out));
+        assert_eq!(sent, []);
+        let (sent, _) = effects(|out| p4.on_message(process(6), ack(0, 3), out));
+        assert_eq!(sent, [(process(0), ack(0, 3))]);
+    }
+
+    #[test]
+    fn a_receiver_completes_the_message_of_a_crashed_sender_with_its_body() {
+        let to = group(&[1, 4]);
+        let mut p1 = Carrier::new(8, process(1));
+        let (sent, _) = effects(|out| p1.on_message(process(0), tree(0, 3, &to), out));
+        assert_eq!(sent, [(process(0), ack(0, 3))]);
+        let (sent, _) = effects(|out| p1.on_belief(Belief::Crashed(process(0)), out));
+        assert_eq!(sent, [(process(4), tree(0, 3, &to))]);
+    }
+
+    #[test]
+    fn a_message_that_has_been_succeeded_is_acknowledged_and_not_delivered() {
+        let mut p1 = Carrier::new(8, process(1));
+        effects(|out| p1.on_message(process(0), tree(0, 3, &group(&[1])), out));
+        let older = tree(0, 2, &group(&[1, 2]));
+        let (sent, delivered) = effects(|out| p1.on_message(process(2), older, out));
+        assert_eq!((sent, delivered), (vec![(process(2), ack(0, 2))], vec![]));
+    }
+
+    #[test]
+    fn traces_show_a_body_unless_it_is_the_usual_one() {
+        let usual = Tree { origin: process(0), id: 0, to: Group::All, body: Content::TRUE };
+        let shown = format!("{:?}", Message::Tree(usual));
+        assert_eq!(shown, "Tree { origin: ProcessId(0), id: 0, to: All }");
+        let shown = format!("{:?}", tree(0, 0, &Group::All));
+        assert_eq!(shown, "Tree { origin: ProcessId(0), id: 0, to: All, body: Content(7) }");
+    }
+}

@@ -43,7 +43,9 @@ fn broken(report: &Report, property: &str) -> bool {
 
 #[test]
 fn our_mutex_excludes_and_never_hangs_over_any_system() {
-    for (algorithm, system) in over_every_system() {
+    let monotone = AnyMonotone::NAMES.into_iter().chain(AnyCoterie::NAMES);
+    let over_a_multicast = monotone.map(|system| ("quorum-vcube-multicast", system));
+    for (algorithm, system) in over_every_system().chain(over_a_multicast) {
         let mut acknowledged = 0;
         for seed in 0..SEEDS {
             let toml = storm(algorithm, system, seed);

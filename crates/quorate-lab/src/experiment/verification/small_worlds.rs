@@ -239,6 +239,7 @@ fn larger(profile: &Profile) -> Vec<SmallWorld> {
     let adapts_quorums = facts.is_some_and(|facts| facts.quorums.contains(&"vcube"));
     let states_rarely_recur = facts.is_some_and(|facts| facts.states_rarely_recur);
     match profile.layer {
+        Layer::Mutex if adapts_quorums && states_rarely_recur => of_layered(profile),
         Layer::Mutex if adapts_quorums => of_ours(profile.name),
         Layer::Mutex if profile.assumes.contains(&Assumption::ServerUp) => {
             vec![small(3).twice(), small(3).twice().crashing(2), small(5).crashing(2)]
@@ -311,6 +312,22 @@ fn of_ours(name: &'static str) -> Vec<SmallWorld> {
     worlds.push(over("majority-live", 4).asking(2).crashing(2));
     worlds.extend(["grid", "wall"].map(|quorums| over(quorums, 4).asking(2).crashing(3)));
     worlds
+}
+
+/// Worlds of a quorum mutex over another layer, which has many more states. Links need not keep the order of messages.
+fn of_layered(profile: &Profile) -> Vec<SmallWorld> {
+    let over = |quorums, n| SmallWorld::new(profile.name, n).over(quorums);
+    let pair = |n| over("vcube", n).asking(2);
+    vec![
+        over("vcube", 3),
+        over("majority", 3).twice(),
+        over("vcube", 3).crashing(1),
+        pair(3).crashing(1).unordered(profile),
+        pair(3).crashing(2),
+        over("majority", 3).asking(2).crashing(1),
+        over("vcube", 4),
+        pair(4).crashing(1),
+    ]
 }
 
 fn asks_at_once(process: u32) -> ProcessAt {
@@ -409,5 +426,11 @@ mod tests {
             assert_eq!(words(name), "n = 2, all ask; n = 3, all ask twice; n = 4, all ask");
         }
         assert_eq!(words("quorum").split("; ").filter(|it| it.starts_with("vcube")).count(), 10);
+        assert_eq!(
+            words("quorum-vcube-multicast"),
+            "n = 2, all ask; vcube, n = 3, all ask; majority, n = 3, all ask twice; vcube, n = 3, all ask, 1 crash; \
+             vcube, n = 3, p0 and p1 ask, 1 crash, unordered; vcube, n = 3, p0 and p1 ask, 2 crashes; \
+             majority, n = 3, p0 and p1 ask, 1 crash; vcube, n = 4, all ask; vcube, n = 4, p0 and p1 ask, 1 crash"
+        );
     }
 }
