@@ -42,7 +42,7 @@ const GATHERED: u64 = 4_096;
 const EVENTS_MOST: u64 = 20_000_000;
 
 /// The same limit outside the assumptions, where runs need not end.
-const EVENTS_OUTSIDE_ASSUMPTIONS_MOST: u64 = 1_000_000;
+const EVENTS_OUTSIDE_ASSUMPTIONS_MOST: u64 = 200_000;
 
 fn conditions(generator: &ScenarioGenerator, memory: u64) -> Conditions {
     let events =
