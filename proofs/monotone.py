@@ -30,7 +30,8 @@ import time
 from z3 import (And, BitVecs, BoolSort, Const, DeclareSort, Exists, ForAll, Function, If, Implies, Int, Ints, IntSort, LShR, Not,
                 Or, ULE, ULT, UGE, Consts)
 
-from verifier import Report, Solving
+from program import parse
+from verifier import Report
 
 Process = DeclareSort("Process")
 Sequence = DeclareSort("Sequence")
@@ -357,12 +358,10 @@ def enumerate_systems(n_max):
 
 def main():
     parser = argparse.ArgumentParser(description="Proves that the quorum systems of the code are monotone.")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
-    parser.add_argument("--timeout", type=int, default=60, help="time limit for each condition, in seconds (default: 60)")
     parser.add_argument("--processes", type=int, default=8, metavar="N",
                         help="enumerate the views of up to N processes, at least 6 (default: 8)")
-    options = parser.parse_args()
-    report = Report(Solving(options.timeout, options.seed), excludes_contradictions=True)
+    options, solving = parse(parser)
+    report = Report(solving, excludes_contradictions=True)
     print("monotone quorum systems")
     quorums_shrink(report)
     common_position(report)

@@ -68,16 +68,21 @@ class Proof:
     describe_static: Callable = field(default=lambda model, domain: [])
 
 
-def main(proof):
-    """Runs the program. It exits with 1 if a proof fails."""
-    parser = argparse.ArgumentParser(description=f"Proves: {proof.conclusion}.")
-    parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show a run to a violation")
+def parse(parser):
+    """Adds the options that all programs have. Returns the options, and how conditions are solved."""
     parser.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
     parser.add_argument("--timeout", type=int, default=60, help="time limit for each condition, in seconds (default: 60)")
     parser.add_argument("--solver", choices=["z3", "cvc5"], default="z3",
                         help="cvc5: let cvc5 check each condition again that z3 has proved (default: z3)")
     options = parser.parse_args()
-    solving = Solving(options.timeout, options.seed, second_opinion=options.solver == "cvc5")
+    return options, Solving(options.timeout, options.seed, second_opinion=options.solver == "cvc5")
+
+
+def main(proof):
+    """Runs the program. It exits with 1 if a proof fails."""
+    parser = argparse.ArgumentParser(description=f"Proves: {proof.conclusion}.")
+    parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show a run to a violation")
+    options, solving = parse(parser)
     try:
         passed = kill_mutants(proof, solving) if options.mutants else prove_algorithm(proof, solving)
     except TimeoutError as error:

@@ -45,7 +45,7 @@ Usage: cargo xtask COMMAND
                       --timeout SECONDS)
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   timings [--tests]   build from nothing and print where the time goes: the program, or all tests
-  prove [OPTIONS]     prove the quorum mutex and its quorum systems with z3 (--seed N, --timeout SECONDS); needs python3
+  prove [OPTIONS]     prove the algorithms of proofs/ (--slice, --seed N, --timeout SECONDS, --solver cvc5); needs python3
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{compat, console, no_std, own_mutex, test_programs, tidy, tree};
+use crate::{compat, console, no_std, own_mutex, prove, test_programs, tidy, tree};
 
 /// One check, selected by its name.
 pub(crate) struct Step {
@@ -26,9 +26,10 @@ enum StepAction {
     Console,
     Compat,
     OwnMutex,
+    Proofs,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "fmt",
         description: "the code is formatted",
@@ -81,6 +82,12 @@ const STEPS: [Step; 12] = [
         description: "a crate outside the workspace adds an algorithm to the catalogue",
         action: StepAction::OwnMutex,
         hint: None,
+    },
+    Step {
+        name: "proofs",
+        description: "the proofs of the algorithms succeed, and short ones fail without a rule",
+        action: StepAction::Proofs,
+        hint: Some("`cargo xtask prove` runs all of them, with every mutant"),
     },
     Step {
         name: "doc",
@@ -196,6 +203,7 @@ impl StepAction {
             StepAction::Console => "the page of the lab".to_owned(),
             StepAction::Compat => "clients of etcd".to_owned(),
             StepAction::OwnMutex => "examples/own_mutex".to_owned(),
+            StepAction::Proofs => "a slice of the proofs".to_owned(),
         }
     }
 
@@ -208,6 +216,7 @@ impl StepAction {
             StepAction::Console => console::check(root),
             StepAction::Compat => compat::check(root),
             StepAction::OwnMutex => own_mutex::check(root),
+            StepAction::Proofs => prove::check(root),
         }
     }
 }
