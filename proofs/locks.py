@@ -27,6 +27,7 @@ An action often allows more than the code does. README.md lists what is not mode
 
 from z3 import And, BoolSort, Const, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
+import locks_clocks
 from scripted import Names, Program, main
 from verifier import Step, TransitionSystem, action, added, added_where, removed, total_order
 
@@ -441,13 +442,10 @@ class Locks(TransitionSystem):
         """`Voter::give`: a voter whose vote is free gives it to any request, with a number that is greater than all earlier ones.
         The vote of a client that is inside may have a number that is greater than necessary."""
         up_to_number = lambda b, e: And(b == voter, at_most(e, number_of(vote)))
-        return Step([by(vote, voter), Not(s.given(vote)), self.votes(s, voter), self.is_free(s, voter), s.asked(claim),
+        return Step([by(vote, voter), Not(s.given(vote)), Not(s.abstains(voter)), self.is_free(s, voter), s.asked(claim),
                      vote_for(vote) == claim_for(claim), self.is_new_number(s, voter, vote)],
                     s.update(given=added(s.given, vote), out=added(s.out, vote), has=added(s.has, vote, claim),
                              told=added(s.told, vote, claim), used=added_where(s.used, up_to_number)))
-
-    def votes(self, s, voter):
-        return Not(s.abstains(voter))
 
     def is_free(self, s, voter):
         return ForAll([v], Not(And(by(v, voter), s.out(v))))
@@ -683,11 +681,14 @@ class Locks(TransitionSystem):
             ("a vote that was given back does not count for the latest attempt", ForAll([v, c], Implies(
                 And(s.given_back(v), s.told(v, c), s.latest(c)), s.returned(v, c)))),
             ("a reported grant has the votes of its quorum", ForAll([c, q, k, t, n], Implies(
-                And(s.grant_report(c, q, k, t), member(n, q)), self.enters_with(s, n, c, k, t)))),
+                And(s.grant_report(c, q, k, t), member(n, q)), Exists([v], And(
+                    by(v, n), s.told(v, c), Not(s.returned(v, c)), at_most(number_of(v), k), s.raised(v, c, k),
+                    s.echoed(v, c, t)))))),
             ("a claim with a reported grant never yields",
              ForAll([c, q, k, t], Implies(s.grant_report(c, q, k, t), s.granted(c)))),
             ("a reported confirmation has the votes of its quorum", ForAll([c, q, t, n], Implies(
-                And(s.held_report(c, q, t), member(n, q)), self.holds_with(s, n, c, t)))),
+                And(s.held_report(c, q, t), member(n, q)), Exists([v], And(
+                    by(v, n), s.told(v, c), Not(s.returned(v, c)), s.echoed(v, c, t)))))),
             ("confirmations are reported by claims that know that the client is inside",
              ForAll([c, q, t], Implies(s.held_report(c, q, t), s.knows_inside(c)))),
             # Records of relayed clients.
@@ -745,3 +746,575 @@ class Locks(TransitionSystem):
 
 def If_(condition, then, otherwise):
     return Or(And(condition, then), And(Not(condition), otherwise))
+
+
+class LockNames(Names):
+    """Elements of a run by name. Voters have one letter, and a quorum is named by its voters: `ab`. The claim `h.2` is attempt 2 of
+    request `h`, and `h.2x` the same attempt of another candidate. `a:h:3` is the vote of voter a for request h with number 3,
+    and `a:h:3x` is another vote with the same number. Requests `h` and `h2` are of client `h`. Clients `r...` are relayed with a
+    session key, clients `l...` with a lease."""
+
+    sorts = [Voter, Quorum, Client, Request, Claim, Attempt, Vote, Number, Instant]
+
+    def imply(self):
+        for name in list(self.by_sort["Claim"]):
+            self.add(Request, name.split(".")[0])
+            self.add(Attempt, name.split(".")[1].rstrip("x"))
+        for name in list(self.by_sort["Vote"]):
+            self.add(Voter, name.split(":")[0])
+            self.add(Request, name.split(":")[1])
+            self.add(Number, name.split(":")[2].rstrip("x"))
+        for name in list(self.by_sort["Request"]):
+            self.add(Client, name.rstrip("0123456789"))
+        for name in list(self.by_sort["Quorum"]):
+            for voter in name:
+                self.add(Voter, voter)
+
+    def define(self):
+        for name in self.of(Claim):
+            request, attempt = name.split(".")
+            self.let(claim_for, name, request)
+            self.let(attempt_of, name, attempt.rstrip("x"))
+        for name in self.of(Vote):
+            voter, request, number = name.split(":")
+            self.let(vote_for, name, request)
+            self.let(number_of, name, number.rstrip("x"))
+            for other in self.of(Voter):
+                self.let(by, name, other, other == voter)
+        for name in self.of(Request):
+            self.let(client_of, name, name.rstrip("0123456789"))
+        for name in self.of(Client):
+            self.let(relayed, name, name[0] in "rl")
+            self.let(lease, name, name[0] == "l")
+        for name in self.of(Quorum):
+            for voter in self.of(Voter):
+                self.let(member, voter, name, voter in name)
+        self.order(Number, at_most, int)
+        self.order(Attempt, attempt_at_most, int)
+
+
+def request_name(claim):
+    return claim.split(".")[0]
+
+
+def beats(client, instant, voters):
+    """The client sends a beat, and these voters receive it."""
+    return [f"begin_beat {client} {instant}", *(f"receive_beat {voter} {client} {instant}" for voter in voters)]
+
+
+def gives(claim, voters, number):
+    return [f"give {voter} {voter}:{request_name(claim)}:{number} {claim}" for voter in voters]
+
+
+def echoes(claim, voters, number, instant):
+    return [f"echo {voter} {voter}:{request_name(claim)}:{number} {claim} {instant}" for voter in voters]
+
+
+def raises(claim, voters, number, token):
+    return [f"raise_number {voter} {voter}:{request_name(claim)}:{number} {claim} {token}" for voter in voters]
+
+
+def enters(claim, voters, number, instant):
+    """A direct client gets votes with this number of a quorum, and enters. The number is its token."""
+    return [f"pursue {claim}", *beats(request_name(claim).rstrip("0123456789"), instant, voters),
+            *gives(claim, voters, number), *enters_with_votes(claim, voters, number, instant)]
+
+
+def enters_with_votes(claim, voters, number, instant):
+    return [*raises(claim, voters, number, number), *echoes(claim, voters, number, instant),
+            f"grant {claim} {voters} {number} {instant}", f"enter {claim} {voters} {number} {instant}"]
+
+
+def records(claim, voters, number, token):
+    """A relay records a token with votes of this number."""
+    votes = [f"{voter}:{request_name(claim)}:{number}" for voter in voters]
+    return [line for voter, vote in zip(voters, votes, strict=True)
+            for line in (f"propose {claim} {vote} {token}", f"record {voter} {vote} {claim} {token}")]
+
+
+def enters_recorded(claim, voters, number, instant):
+    """A relayed client gets votes with this number of a quorum, records the number as its token, and enters."""
+    return [f"pursue {claim}", *beats(request_name(claim), instant, voters), *gives(claim, voters, number),
+            *records(claim, voters, number, number), *echoes(claim, voters, number, instant),
+            f"grant_recorded {claim} {voters} {number} {instant}"]
+
+
+def releases(claim, voters, number):
+    request = request_name(claim)
+    return [f"stop {request}", *(f"receive_release {voter} {voter}:{request}:{number}" for voter in voters)]
+
+
+# Runs that the algorithm allows. Together they contain every action, so no action is impossible by mistake.
+ALLOWED_RUNS = {
+    "h enters, gets a spare vote, changes the candidate, outlives a voter and leaves, then k enters": [
+        *enters("h.1", "ab", 1, "t1"), *gives("h.1", "c", 3), *beats("h", "t2", "bc"), "pursue h.2",
+        "take_over b b:h:1 h.1 h.2", "take_over c c:h:3 h.1 h.2", *echoes("h.2", "b", 1, "t2"), *echoes("h.2", "c", 3, "t2"),
+        "confirm h.2 bc t2", "extend h.2 bc t2", "pass_instant t1", "lapse a k", *releases("h.2", "b", 1), "receive_release c c:h:3",
+        *enters("k.1", "bc", 4, "t3")],
+    "h yields to k, and enters when k has lapsed": [
+        "pursue h.1", *gives("h.1", "ab", 1), "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1",
+        *enters("k.1", "ac", 2, "t1"), "pass_instant t1", "lapse a k", "lapse c k", *beats("h", "t2", "ab"),
+        *gives("h.1", "a", 3), *raises("h.1", "ab", 3, 3)[:1], "raise_number b b:h:1 h.1 3", *echoes("h.1", "a", 3, "t2"),
+        *echoes("h.1", "b", 1, "t2"), "grant h.1 ab 3 t2", "enter h.1 ab 3 t2"],
+    "a grant comes too late and is taken back": [
+        "pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "ab", 1), *raises("h.1", "ab", 1, 1), *echoes("h.1", "ab", 1, "t1"),
+        "grant h.1 ab 1 t1", "pass_instant t1", "take_back h.1", "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1"],
+    "a relayed client enters, another relay confirms what is listed and records a spare vote, a third relay continues": [
+        *enters_recorded("r.1", "ab", 1, "t1"), *beats("r", "t2", "abc"), *echoes("r.1", "ab", 1, "t2"), "grant_listed r ab 1 t2",
+        "pursue r.2", "take_over b b:r:1 r.1 r.2", *gives("r.2", "c", 4), "propose_inside r.2 c:r:4 1", "record c c:r:4 r.2 1",
+        *echoes("r.2", "b", 1, "t2"), *echoes("r.2", "c", 4, "t2"), "confirm_recorded r.2 bc t2", "pass_instant t1"],
+    "relays withdraw a request and a token that they have not reported": [
+        "pursue r.1", *gives("r.1", "a", 1), "withdraw r.1", "receive_withdraw a a:r:1 r.1",
+        "pursue l.1", *gives("l.1", "ab", 2), *records("l.1", "ab", 2, 2), "withdraw_untold l.1",
+        "receive_withdraw_untold a a:l:2 l.1", "receive_withdraw_untold b b:l:2 l.1", *enters("h.1", "ab", 3, "t1")],
+    "h is released by force, and k enters one ttl later": [
+        *enters("h.1", "ab", 1, "t1"), "force a a:h:1", "force b b:h:1", "restart a", *beats("h", "t2", "ab"), "pass_instant t1",
+        "thaw a a:h:1", "thaw b b:h:1", *enters("k.1", "ab", 2, "t3")],
+    "voters forget, wait, and vote again": [
+        *enters("h.1", "ab", 1, "t1"), "restart c", "forget_votes a", "forget_all b", "pass_instant t1", "vote_with_mark a",
+        "skip_numbers a 4", "begin_learning b", "answer b a", "answer b c", "vote_after_learning b ac",
+        *enters("k.1", "ab", 5, "t2")],
+}
+
+
+class Mutant(Locks):
+    """A mutant has a rule and a script, and overrides one method of the algorithm."""
+
+
+class DisjointQuorums(Mutant):
+    rule = "two quorums need not share a voter"
+    script = [*enters("h.1", "a", 1, "t1"), *enters("k.1", "b", 1, "t2")]
+
+    def axioms(self):
+        return STATIC
+
+
+class VotesTwice(Mutant):
+    rule = "a voter gives its vote to two requests at a time"
+    script = [*enters("h.1", "ab", 1, "t1"), *enters("k.1", "ab", 2, "t2")]
+
+    def is_free(self, s, voter):
+        return And()
+
+
+class CountsUnechoedBeats(Mutant):
+    rule = "the client counts from the latest beat that it has sent, not from one that the voter has echoed"
+    script = [*enters("h.1", "ab", 1, "t1"), "begin_beat h t2", "confirm h.1 ab t2", "extend h.1 ab t2", "pass_instant t1",
+              "lapse a h", "lapse b h", *enters("k.1", "ab", 2, "t3")]
+
+    def is_good(self, s, vote, claim, instant):
+        return Or(s.echoed(vote, claim, instant), s.begun(client_of(claim_for(claim)), instant))
+
+
+class ExtendsUnlistedVotes(Mutant):
+    rule = "an echo extends all votes of the session at the voter, also those that it does not list"
+    script = [*enters("h.1", "ab", 1, "t1"), "pass_instant t1", "lapse a h", "lapse b h", *beats("h", "t2", "ab"),
+              *echoes("h.1", "ab", 1, "t2"), "grant h.1 ab 1 t2", "enter h.1 ab 1 t2", *enters("k.1", "ab", 2, "t3")]
+
+    def is_listed(self, s, voter, vote, claim):
+        return [by(vote, voter), Not(s.abstains(voter)), s.told(vote, claim)]
+
+
+class EchoesUnheardBeats(Mutant):
+    rule = "a voter echoes a beat that it has not received"
+    script = [*enters("h.1", "ab", 1, "t1")[:-6], "begin_beat h t2", *raises("h.1", "ab", 1, 1), *echoes("h.1", "ab", 1, "t2"),
+              "grant h.1 ab 1 t2", "enter h.1 ab 1 t2", "pass_instant t1", "lapse a h", "lapse b h", *enters("k.1", "ab", 2, "t3")]
+
+    def has_heard(self, s, voter, vote, instant):
+        return s.begun(client_of(vote_for(vote)), instant)
+
+
+class LapsesEarly(Mutant):
+    rule = "a voter frees votes before the client's newest beat has ended"
+    script = [*enters("h.1", "ab", 1, "t1"), "lapse a h", "lapse b h", *enters("k.1", "ab", 2, "t2")]
+
+    def has_lapsed(self, s, voter, client):
+        return And()
+
+
+class RelaysLapseApart(Mutant):
+    rule = "the votes that one relay has collected lapse, although the client calls through another relay"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), *beats("r", "t2", "ab"), *echoes("r.1", "ab", 1, "t2"),
+              "grant_listed r ab 1 t2", "pass_instant t1", "lapse_relay a r t1", "lapse_relay b r t1", *enters("k.1", "ab", 2, "t3")]
+
+    @action
+    def lapse_relay(self, s, voter: Voter, client: Client, instant: Instant):
+        lapses = lambda b: And(by(b, voter), client_of(vote_for(b)) == client)
+        return Step([Not(s.abstains(voter)), relayed(client), s.keeps(voter, client, instant), s.over(instant)],
+                    s.update(out=removed(s.out, lapses)))
+
+
+class CandidateReleases(Mutant):
+    rule = "a voter frees a vote because a candidate takes the lock for lost, without the client's word"
+    script = [*enters("h.1", "ab", 1, "t1"), "receive_release a a:h:1", "receive_release b b:h:1", *enters("k.1", "ab", 2, "t2")]
+
+    def is_released(self, s, vote):
+        return Exists([c], s.told(vote, c))
+
+
+class YieldsInside(Mutant):
+    rule = "a candidate yields although its client is inside, or may enter with its grant"
+    script = [*enters("h.1", "ab", 1, "t1"), "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1", "give_back b:h:1 h.1",
+              "receive_yield b b:h:1 h.1", *enters("k.1", "ab", 2, "t2")]
+
+    def may_give_back(self, s, claim):
+        return And()
+
+
+class NewCandidateIsNotTold(Mutant):
+    rule = "a candidate does not learn that the client is inside, and yields"
+    script = [*enters("h.1", "ab", 1, "t1"), "pursue h.2", "take_over a a:h:1 h.1 h.2", "give_back a:h:1 h.2",
+              "receive_yield a a:h:1 h.2", *enters("k.1", "ac", 2, "t2")]
+
+    def is_told_inside(self, s, request):
+        return Or()
+
+
+class ForgetsReturnedVotes(Mutant):
+    rule = "a vote that was given back counts again when VOTE arrives once more"
+    script = [*enters("h.1", "ab", 1, "t1")[:-2], "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1", "give_back b:h:1 h.1",
+              "receive_yield b b:h:1 h.1", "grant h.1 ab 1 t1", "enter h.1 ab 1 t1", *enters("k.1", "ab", 2, "t2")]
+
+    def counts(self, s, vote, claim):
+        return s.told(vote, claim)
+
+
+class EchoAddsVotes(Mutant):
+    rule = "an echo adds a vote that the candidate does not count, because it was given back"
+    script = ForgetsReturnedVotes.script
+
+    def counts(self, s, vote, claim):
+        listed = Exists([t], s.echoed(vote, claim, t))
+        return Or(And(s.told(vote, claim), Not(s.returned(vote, claim))), listed)
+
+
+class YieldNamesNoVote(Mutant):
+    rule = "YIELD does not name the vote, so a late one takes back a later vote for the same claim"
+    script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "ab", 1), "give_back a:h:1 h.1", "give_back b:h:1 h.1",
+              "receive_yield a a:h:1 h.1", "receive_yield b b:h:1 h.1", *gives("h.1", "ab", 2),
+              *enters_with_votes("h.1", "ab", 2, "t1"), "receive_yield a a:h:2 h.1", "receive_yield b b:h:2 h.1",
+              *enters("k.1", "ab", 3, "t2")]
+
+    def is_yielded(self, s, vote, claim):
+        return Exists([w, n], And(s.returned(w, claim), by(w, n), by(vote, n)))
+
+
+class YieldNamesNoClaim(Mutant):
+    rule = "YIELD does not name the claim, so one of an earlier attempt takes back the vote of a later one"
+    script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "ab", 1), "give_back a:h:1 h.1", "pursue h.2",
+              "take_over a a:h:1 h.1 h.2", "take_over b b:h:1 h.1 h.2", *enters_with_votes("h.2", "ab", 1, "t1"),
+              "receive_yield a a:h:1 h.1", *enters("k.1", "ac", 2, "t2")]
+
+    def is_its_vote(self, s, vote, claim):
+        return vote_for(vote) == claim_for(claim)
+
+
+class AnyAttemptEnters(Mutant):
+    rule = "a client enters with a grant of an earlier attempt"
+    script = [*enters("h.1", "ab", 1, "t1")[:-1], "pursue h.2", "take_over a a:h:1 h.1 h.2", "take_over b b:h:1 h.1 h.2",
+              "give_back a:h:1 h.2", "receive_yield a a:h:1 h.2", "enter h.1 ab 1 t1", *enters("k.1", "ac", 2, "t2")]
+
+    def is_latest(self, s, claim):
+        return s.asked(claim)
+
+
+class EqualAttempts(Mutant):
+    rule = "a client uses another candidate without raising its attempt, and voters let it take votes over"
+    script = [*enters("h.1", "ab", 1, "t1")[:-1], "pursue h.1x", "take_over a a:h:1 h.1 h.1x", "pursue h.1",
+              "enter h.1 ab 1 t1", "give_back a:h:1 h.1x", "receive_yield a a:h:1 h.1x", *enters("k.1", "ac", 2, "t2")]
+
+    def is_newest(self, s, claim):
+        return ForAll([c], Implies(And(s.asked(c), claim_for(c) == claim_for(claim)),
+                                   attempt_at_most(attempt_of(c), attempt_of(claim))))
+
+    def takes_precedence(self, claim, newer):
+        return attempt_at_most(attempt_of(claim), attempt_of(newer))
+
+
+class StaleAttemptsTakeOver(Mutant):
+    rule = "a smaller attempt takes the vote over"
+    script = ["pursue h.1", "pursue h.2", *beats("h", "t1", "ab"), *gives("h.2", "ab", 1), *enters_with_votes("h.2", "ab", 1, "t1"),
+              "take_over a a:h:1 h.2 h.1", "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1", *enters("k.1", "ac", 2, "t2")]
+
+    def takes_precedence(self, claim, newer):
+        return claim != newer
+
+
+class TakesBackReportedGrants(Mutant):
+    rule = "a candidate takes a grant back although the report is on its way to the client"
+    script = [*enters("h.1", "ab", 1, "t1")[:-1], "take_back h.1", "give_back a:h:1 h.1", "receive_yield a a:h:1 h.1",
+              "enter h.1 ab 1 t1", *enters("k.1", "ac", 2, "t2")]
+
+    def reports_after_take_back(self, s, claim):
+        return s.grant_report
+
+
+class VoterFreesRecordedVotes(Mutant):
+    rule = "a voter accepts YIELD of a vote with a recorded token"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), "give_back a:r:1 r.1", "receive_yield a a:r:1 r.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def may_be_freed(self, s, vote):
+        return And()
+
+
+class WithdrawsRecordedVotes(Mutant):
+    rule = "a voter accepts WITHDRAW of a vote with a recorded token"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), "withdraw r.1", "receive_withdraw a a:r:1 r.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def may_be_withdrawn(self, s, vote):
+        return And()
+
+
+class UnrecordedVotesCount(Mutant):
+    rule = "a relay reports a token that is confirmed, but not recorded"
+    script = ["pursue r.1", *beats("r", "t1", "ab"), *gives("r.1", "ab", 1), *raises("r.1", "ab", 1, 1),
+              *echoes("r.1", "ab", 1, "t1"), "grant_recorded r.1 ab 1 t1", "pursue r.2", "take_over a a:r:1 r.1 r.2",
+              "give_back a:r:1 r.2", "receive_yield a a:r:1 r.2", *enters("k.1", "ac", 2, "t2")]
+
+    def is_entry(self, s, vote, claim, token):
+        return And(s.told(vote, claim), s.raised(vote, claim, token), at_most(number_of(vote), token))
+
+
+class SpareVotesNeedNoRecord(Mutant):
+    rule = "a relay whose client is inside counts spare votes without a record"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), *beats("r", "t2", "bc"), *gives("r.1", "c", 2), *echoes("r.1", "b", 1, "t2"),
+              *echoes("r.1", "c", 2, "t2"), "confirm_recorded r.1 bc t2", "pass_instant t1", "lapse a k", "pursue r.2",
+              "take_over c c:r:2 r.1 r.2", "give_back c:r:2 r.2", "receive_yield c c:r:2 r.2", "lapse_a", *enters("k.1", "ac", 3, "t3")]
+
+    def has_record(self, s, vote, claim):
+        return s.told(vote, claim)
+
+
+class WithdrawsReportedTokens(Mutant):
+    rule = "the relay of a lease withdraws a token that it has reported"
+    script = [*enters_recorded("l.1", "ab", 1, "t1"), "withdraw_untold l.1", "receive_withdraw_untold a a:l:1 l.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def is_untold(self, s, claim):
+        return And()
+
+
+class WithdrawsFoundTokens(Mutant):
+    rule = "the relay of a lease withdraws a token that an earlier attempt has recorded"
+    script = [*enters_recorded("l.1", "ab", 1, "t1"), "pursue l.2", "take_over a a:l:1 l.1 l.2", "withdraw_untold l.2",
+              "receive_withdraw_untold a a:l:1 l.2", *enters("k.1", "ac", 2, "t2")]
+
+    def has_found_nothing(self, s, vote, claim):
+        return And()
+
+
+class WithdrawsTakenOverVotes(Mutant):
+    rule = "WITHDRAW with untold frees a vote that a later attempt has taken over"
+    script = ["pursue l.1", *gives("l.1", "ab", 1), *records("l.1", "ab", 1, 1), "withdraw_untold l.1", "pursue l.2",
+              *beats("l", "t1", "ab"), "take_over a a:l:1 l.1 l.2", "take_over b b:l:1 l.1 l.2", *records("l.2", "ab", 1, 1),
+              *echoes("l.2", "ab", 1, "t1"), "grant_recorded l.2 ab 1 t1", "receive_withdraw_untold a a:l:1 l.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def is_present_claim(self, s, vote, claim):
+        return vote_for(vote) == claim_for(claim)
+
+
+class KeysWithdrawRecords(Mutant):
+    rule = "a relay withdraws a token that it has not reported, although keep-alives list it"
+    script = ["pursue r.1", *beats("r", "t1", "ab"), *gives("r.1", "ab", 1), *records("r.1", "ab", 1, 1), "withdraw_untold r.1",
+              *echoes("r.1", "ab", 1, "t1"), "grant_listed r ab 1 t1", "receive_withdraw_untold a a:r:1 r.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def may_withdraw_records(self, claim):
+        return is_relayed(claim_for(claim))
+
+
+class LeaseCountsListedVotes(Mutant):
+    rule = ("the relay of a lease reports a token that voters list, although it has not taken over their votes: another relay "
+            "withdraws the token at the same time. The code does this")
+    script = ["pursue l.1", *beats("l", "t1", "ab"), *gives("l.1", "ab", 1), *records("l.1", "ab", 1, 1),
+              *echoes("l.1", "ab", 1, "t1"), "withdraw_untold l.1", "grant_listed l ab 1 t1",
+              "receive_withdraw_untold a a:l:1 l.1", *enters("k.1", "ac", 2, "t2")]
+
+    def may_count_lists(self, request):
+        return And()
+
+
+class ForceFreesAtOnce(Mutant):
+    rule = "a force release frees the vote at once"
+    script = [*enters("h.1", "ab", 1, "t1"), "force a a:h:1", "thaw a a:h:1", *enters("k.1", "ac", 2, "t2")]
+
+    def is_thawed(self, s, vote):
+        return And()
+
+
+class ForceRenews(Mutant):
+    rule = "a voter renews a vote after a force release, and frees it one ttl after the last beat before"
+    script = [*enters("h.1", "ab", 1, "t1"), "force a a:h:1", *beats("h", "t2", "ab"), *echoes("h.1", "ab", 1, "t2"),
+              "confirm h.1 ab t2", "extend h.1 ab t2", "pass_instant t1", "thaw a a:h:1", *enters("k.1", "ac", 2, "t3")]
+
+    def is_renewed(self, s, vote):
+        return And()
+
+
+class RestartLosesVotes(Mutant):
+    rule = "a vote is sent before it is in the vote file, and a restart loses it"
+    script = [*enters("h.1", "ab", 1, "t1"), "restart a", *enters("k.1", "ac", 2, "t2")]
+
+    def lost_by_restart(self, s, voter):
+        return dict(out=removed(s.out, lambda b: by(b, voter)))
+
+
+class RestartLosesNumbers(Mutant):
+    rule = "a confirmed number is sent before it is in the vote file, and a restart loses it"
+    script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "a", 1), *gives("h.1", "b", 3), *raises("h.1", "b", 3, 3),
+              "raise_number a a:h:1 h.1 3", *echoes("h.1", "a", 1, "t1"), *echoes("h.1", "b", 3, "t1"), "grant h.1 ab 3 t1",
+              "enter h.1 ab 3 t1", "stop h", "receive_release a a:h:1", "restart a", *enters("k.1", "ac", 2, "t2")]
+
+    def lost_by_restart(self, s, voter):
+        return dict(used=removed(s.used, lambda b, e: b == voter))
+
+
+class RestartLosesRecords(Mutant):
+    rule = "a recorded token is sent before it is in the vote file, and a restart loses it"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), "restart a", "give_back a:r:1 r.1", "receive_yield a a:r:1 r.1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def lost_by_restart(self, s, voter):
+        return dict(is_recorded=removed(s.is_recorded, lambda b: by(b, voter)))
+
+
+class ReadingIsNoBeat(Mutant):
+    rule = "a restarted voter frees the votes of all sessions of which it has received no beat since"
+    script = [*enters("h.1", "ab", 1, "t1"), "restart a", "lapse a h", *enters("k.1", "ac", 2, "t2")]
+
+    def kept_after_restart(self, s, voter):
+        return removed(s.keeps, lambda b, e, f: b == voter)
+
+    def kept_by_the_forgetful(self, s, voter):
+        return Locks.kept_after_restart(self, s, voter)
+
+
+class NoAbstention(Mutant):
+    rule = "a voter that has forgotten its votes votes at once"
+    script = [*enters("h.1", "ab", 1, "t1"), "forget_votes a", "vote_with_mark a", *enters("k.1", "ac", 2, "t2")]
+
+    def abstention_is_over(self, s, voter):
+        return And()
+
+
+class NumbersStartAgain(Mutant):
+    rule = "a voter without a mark votes after its abstention without learning the numbers"
+    script = [*enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), "forget_all a", "pass_instant t1", "vote_with_mark a",
+              *enters("k.1", "ac", 1, "t2")]
+
+    def knows_numbers(self, s, voter):
+        return And()
+
+
+class NumbersDoNotGrow(Mutant):
+    rule = "a vote may have a number that was used before"
+    script = [*enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), *enters("k.1", "ac", 1, "t2")]
+
+    def is_new_number(self, s, voter, vote):
+        return And()
+
+
+class LearnsFromTheForgetful(Mutant):
+    rule = "a voter that has forgotten its numbers answers LEARN"
+    script = [*enters("h.1", "abc", 2, "t1"), *releases("h.1", "abc", 2), "forget_all a", "forget_all b", "pass_instant t1",
+              "begin_learning a", "answer a b", "answer a a", "vote_after_learning a ab", "forget_all c", "begin_learning c",
+              "answer c a", "answer c b", "vote_after_learning c ab", *enters("k.1", "ac", 1, "t2")]
+
+    def may_answer(self, s, other):
+        return And()
+
+
+class LearnsFromFew(Mutant):
+    rule = "a voter learns from less than a quorum"
+    script = [*enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), "forget_all a", "pass_instant t1", "begin_learning a",
+              "answer a c", "vote_after_learning a bc", *enters("k.1", "ac", 1, "t2")]
+
+    def has_learned(self, s, voter, quorum):
+        return Exists([n], s.answered(voter, n))
+
+
+class LearnsTooEarly(Mutant):
+    rule = "a voter learns the numbers while clients may still enter with its forgotten votes"
+    script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "ab", 1), "raise_number a a:h:1 h.1 4",
+              *echoes("h.1", "ab", 1, "t1"), "forget_all a", "begin_learning a", "answer a b", "answer a c",
+              "raise_number b b:h:1 h.1 4", "grant h.1 ab 4 t1", "enter h.1 ab 4 t1", "pass_instant t1",
+              "vote_after_learning a bc", *enters("k.1", "ac", 3, "t2")]
+
+    def may_learn(self, s, voter):
+        return And()
+
+
+class LateAnswersCount(Mutant):
+    rule = "answers to an earlier incarnation count after a voter has forgotten again"
+    script = ["forget_all a", "begin_learning a", "answer a b", "answer a c", "vote_after_learning a bc",
+              *enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), "forget_all a", "pass_instant t1", "begin_learning a",
+              "vote_after_learning a bc", *enters("k.1", "ac", 1, "t2")]
+
+    def answers_after_forgetting(self, s, voter):
+        return {}
+
+
+class ConfirmsNothing(Mutant):
+    rule = "a token is at least every number of the quorum, but voters need not confirm it"
+    script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "a", 1), *gives("h.1", "b", 4), *echoes("h.1", "a", 1, "t1"),
+              *echoes("h.1", "b", 4, "t1"), "grant h.1 ab 4 t1", "enter h.1 ab 4 t1", "stop h", "receive_release a a:h:1",
+              *enters("k.1", "ac", 2, "t2")]
+
+    def is_confirmed(self, s, vote, claim, number):
+        return And()
+
+
+class SmallerTokens(Mutant):
+    rule = "a token may be smaller than the number of a vote that counts for it"
+    script = [*enters("k.1", "ab", 3, "t1"), *releases("k.1", "ab", 3), "pursue h.1", *beats("h", "t2", "ac"),
+              *gives("h.1", "a", 4), *gives("h.1", "c", 1), "raise_number a a:h:4 h.1 1", *raises("h.1", "c", 1, 1),
+              *echoes("h.1", "a", 4, "t2"), *echoes("h.1", "c", 1, "t2"), "grant h.1 ac 1 t2", "enter h.1 ac 1 t2"]
+
+    def fits(self, number, token):
+        return And()
+
+
+class ConfirmationsOfOtherVotes(Mutant):
+    rule = "RAISED names the number of a vote, but not its epoch"
+    script = ["pursue h.1", *beats("h", "t1", "a"), *gives("h.1", "a", 1), "raise_number a a:h:1 h.1 4", "forget_all a",
+              "pass_instant t1", "begin_learning a", "answer a b", "answer a c", "vote_after_learning a bc", *beats("h", "t2", "ab"),
+              "give a a:h:1x h.1", *gives("h.1", "b", 1), "raise_number b b:h:1 h.1 4", "echo a a:h:1x h.1 t2",
+              *echoes("h.1", "b", 1, "t2"), "grant h.1 ab 4 t2", "enter h.1 ab 4 t2", "stop h", "receive_release a a:h:1x",
+              *enters("k.1", "ac", 2, "t3")]
+
+    def is_confirmed(self, s, vote, claim, number):
+        same = lambda other: And(number_of(other) == number_of(vote), Exists([n], And(by(other, n), by(vote, n))))
+        return Exists([w], And(same(w), s.raised(w, claim, number)))
+
+
+class GuardsRevive(Mutant):
+    rule = "a guard that has become invalid becomes valid again"
+    script = [*enters("h.1", "ab", 1, "t1"), "pass_instant t1", "lapse a h", "lapse b h", *enters("k.1", "ab", 2, "t2"),
+              *releases("k.1", "ab", 2), *beats("h", "t3", "ab"), *gives("h.1", "ab", 3), *echoes("h.1", "ab", 3, "t3"),
+              "confirm h.1 ab t3", "extend h.1 ab t3"]
+
+    def is_still_valid(self, s, request):
+        return And(Not(s.stopped(request)), Exists([k], s.token(request, k)))
+
+
+class RecordsAfterValidity(Mutant):
+    rule = "a relay records the token of its client with new votes after the validity of its client has ended"
+    script = [*enters_recorded("r.1", "ab", 1, "t1"), "pass_instant t1", "lapse a r", "lapse b r", *enters("k.1", "ab", 2, "t2"),
+              *releases("k.1", "ab", 2), *beats("r", "t3", "ab"), *gives("r.1", "ab", 3), "propose_inside r.1 a:r:3 1",
+              "propose_inside r.1 b:r:3 1", "record a a:r:3 r.1 1", "record b b:r:3 r.1 1", *echoes("r.1", "ab", 3, "t3"),
+              "grant_recorded r.1 ab 1 t3"]
+
+    def is_still_inside(self, s, request):
+        return And()
+
+
+MUTANTS = [cls for cls in list(vars().values()) if isinstance(cls, type) and issubclass(cls, Mutant) and cls is not Mutant]
+
+PROGRAM = Program("lock service", "locks exclude, and tokens grow, for any number of voters, clients and restarts", Locks,
+                  LockNames, ALLOWED_RUNS, MUTANTS, locks_clocks.lemmas, locks_clocks.kill_mutants)
+
+if __name__ == "__main__":
+    main(PROGRAM, "Proves that at most one client may rely on a lock, and that tokens grow.")
