@@ -1080,8 +1080,8 @@ class UnrecordedVotesCount(Mutant):
 class SpareVotesNeedNoRecord(Mutant):
     rule = "a relay whose client is inside counts spare votes without a record"
     script = [*enters_recorded("r.1", "ab", 1, "t1"), *beats("r", "t2", "bc"), *gives("r.1", "c", 2), *echoes("r.1", "b", 1, "t2"),
-              *echoes("r.1", "c", 2, "t2"), "confirm_recorded r.1 bc t2", "pass_instant t1", "lapse a k", "pursue r.2",
-              "take_over c c:r:2 r.1 r.2", "give_back c:r:2 r.2", "receive_yield c c:r:2 r.2", "lapse_a", *enters("k.1", "ac", 3, "t3")]
+              *echoes("r.1", "c", 2, "t2"), "confirm_recorded r.1 bc t2", "pass_instant t1", "lapse a r", "pursue r.2",
+              "take_over c c:r:2 r.1 r.2", "give_back c:r:2 r.2", "receive_yield c c:r:2 r.2", *enters("k.1", "ac", 3, "t3")]
 
     def has_record(self, s, vote, claim):
         return s.told(vote, claim)
