@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from z3 import (Const, Not, get_var_index, is_and, is_distinct, is_eq, is_false, is_implies, is_not, is_or, is_quantifier, is_true,
-                is_var, sat)
+                is_var, sat, unsat)
 
 from verifier import Report, Solving, check, conditions, instantiate, parameters_of, same
 
@@ -206,73 +206,83 @@ def prove(program, solving):
 
 
 def kill_mutants(program, solving):
-    """For each mutant: its proof fails, and a run leads to a violation. The same run is impossible in the algorithm. Prints a table,
-    and returns whether all of this is the case."""
-    rows, passed = [], True
+    """For each mutant: its proof fails, and a run leads to a violation. The same run is impossible in the algorithm, or violates
+    nothing if the mutant is about what counts as valid. Prints a table, and returns whether all of this is the case."""
+    rows, passed, original = [], True, program.system()
+    known = {(title, name): [*hypotheses, conclusion]
+             for title, group, _ in conditions(original) for name, hypotheses, conclusion in group}
     print(program.title)
     if program.lemma_mutants:
         passed = program.lemma_mutants(solving)
     for mutant in program.mutants:
         began = time.monotonic()
         system, script = mutant(), mutant.script
-        refuted = first_refuted(system, program.system(), solving)
-        world, original = run(system, program.names, script), run(program.system(), program.names, script)
+        refuted = first_refuted(system, known, solving)
+        world, unbroken = run(system, program.names, script), run(original, program.names, script)
         broken = violated(system, world) if world else []
-        sound = original is None
+        sound = unbroken is None or not violated(original, unbroken)
         passed = passed and bool(refuted) and bool(broken) and sound
         print(f"{mutant.__name__}: {mutant.rule}")
         print(f"  refuted: {refuted or 'NOTHING'}")
         print(f"  run: {'; '.join(script)}")
         print(f"  violated: {', '.join(broken) or 'NOTHING' if world else 'NOTHING, the run is impossible'}")
         rows.append([mutant.__name__, "refuted" if refuted else "PROVED", len(script),
-                     "found" if broken else "NOT FOUND", "impossible" if sound else "POSSIBLE",
+                     "found" if broken else "NOT FOUND",
+                     "impossible" if unbroken is None else "no violation" if sound else "VIOLATION",
                      f"{time.monotonic() - began:.1f} s"])
     print_table(["mutant", "condition", "steps", "violation", "without the mutation", "time"], rows)
     print(f"mutants: {'all killed' if passed else 'SOME SURVIVE'}")
     return passed
 
 
-def first_refuted(system, original, solving):
-    """The first condition that the original does not have, and for which the solver finds a counterexample. Conditions that it
-    does not decide soon are skipped."""
-    known = {(title, name): [*hypotheses, conclusion]
-             for title, group, _ in conditions(original) for name, hypotheses, conclusion in group}
-    hurried = Solving(min(solving.timeout_seconds, 2), solving.seed)
-    for attempt in (hurried, solving):
-        for title, group, _ in conditions(system):
-            for name, hypotheses, conclusion in group:
-                formulas = [*hypotheses, Not(instantiate(conclusion)[1])]
-                if not same([*hypotheses, conclusion], known.get((title, name), [])) and attempt.solver(formulas).check() == sat:
-                    return f"{title}: {name}"
+def first_refuted(system, known, solving):
+    """The first condition that the algorithm does not have, and for which the solver finds a counterexample. The solver gets more
+    and more time, because it finds some counterexamples at once and others late."""
+    new = [(f"{title}: {name}", [*hypotheses, Not(instantiate(conclusion)[1])])
+           for title, group, _ in conditions(system) for name, hypotheses, conclusion in group
+           if not same([*hypotheses, conclusion], known.get((title, name), []))]
+    for seconds in (1, 10, solving.timeout_seconds):
+        hurried = Solving(min(seconds, solving.timeout_seconds), solving.seed)
+        for name, formulas in new:
+            if hurried.solver(formulas).check() == sat:
+                return name
     return None
+
+
+def verdict_without(hypotheses, conclusions, solving):
+    """Whether a guard is needed, if the hypotheses do not have it."""
+    is_decided = True
+    for conclusion in conclusions:
+        result = solving.solver([*hypotheses, Not(instantiate(conclusion)[1])]).check()
+        if result == sat:
+            return "needed"
+        is_decided = is_decided and result == unsat
+    return "spare" if is_decided else "undecided"
 
 
 def check_guards(program, solving):
     """Leaves out one guard of one action at a time. Some condition of the action has to fail then, unless the guard is listed
     as spare. Returns whether this is the case."""
     system, passed, needed = program.system(), True, 0
-    spare = program.spare_guards or {}
     s = system.state()
     assumed = system.axioms() + [formula for _, formula in system.invariants(s)]
+    print(program.title)
     for name, method in system.actions().items():
         step = method(s, *parameters_of(method).values())
         pairs = list(zip(system.invariants(s), system.invariants(step.after), strict=True))
+        changed = [after for (_, before), (_, after) in pairs if not after.eq(before)]
         for number, guard in enumerate(step.guards):
             rest = [other for other in step.guards if other is not guard]
-            changed = [(label, after) for (label, before), (_, after) in pairs if not after.eq(before)]
-            label = next((label for label, after in changed
-                          if solving.solver([*assumed, *rest, Not(instantiate(after)[1])]).check() == sat), None)
-            is_spare = (name, number) in spare
-            if label is None and not is_spare:
+            verdict = verdict_without(assumed + rest, changed, solving)
+            reason = (program.spare_guards or {}).get((name, number))
+            needed += verdict == "needed"
+            if (verdict == "needed") == (reason is not None):
                 passed = False
-                print(f"  guard {number} of {name} is NOT NEEDED: {' '.join(str(guard).split())[:120]}")
-            elif label is not None and is_spare:
-                passed = False
-                print(f"  guard {number} of {name} is listed as spare, but is NEEDED: {label}")
-            needed += label is not None
-    for (name, number), reason in spare.items():
-        print(f"  guard {number} of {name} is not needed for safety: {reason}")
-    print(f"guards: {needed} are needed, {len(spare)} are listed as not needed" + ("" if passed else ", SOME ARE WRONG"))
+                print(f"  guard {number} of {name} is {verdict.upper()}: {' '.join(str(guard).split())[:120]}")
+            elif reason:
+                text = "is not needed for safety" if verdict == "spare" else "is not shown to be needed"
+                print(f"  guard {number} of {name} {text}: {reason}")
+    print(f"guards: {needed} are needed" + ("" if passed else ", SOME VERDICTS ARE WRONG"))
     return passed
 
 
