@@ -6,9 +6,9 @@ and a quorum of e + 1 need not intersect. The rules are those of MEMBERSHIP.md b
 
 A vote is counted only while it is given. locks.py proves that of leases, restarts and attempts, so this model has none of them:
 `free` ends a vote together with everything that is known of it. Time is not modelled. Not modelled either: how e + 1 is chosen
-(rule 2, Paxos), the grace period (8), voters that have forgotten their votes (10), redirection of clients (11), recovery by an
-operator (12), and more than one change. A second change begins only when e + 1 is final for its acceptors (2), so the quorums of
-three configurations are never needed at once. This step is not proved.
+(rule 2, Paxos), learning from e + 1 once it is final (4), answers to LEARN that arrive late, the grace period (8), redirection of
+clients (11), recovery by an operator (12), and more than one change. A second change begins only when e + 1 is final for its
+acceptors (2), so the quorums of three configurations are never needed at once. This step is not proved.
 """
 
 from z3 import And, BoolSort, Const, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
@@ -49,6 +49,10 @@ def of_new(quorum, holds):
     return ForAll([n], Implies(in_new(n, quorum), holds(n)))
 
 
+# What is known of a vote, and ends with it.
+VOTE_RELATIONS = ("out", "tagged", "old_vote", "old_confirmed", "new_vote", "new_confirmed", "after_learning")
+
+
 class Membership(TransitionSystem):
     """The design. A mutant is a subclass that overrides one rule."""
 
@@ -56,12 +60,18 @@ class Membership(TransitionSystem):
         # Voters.
         # The voter knows durably that e + 1 is chosen, and the numbers that it had used then.
         "joint": (Voter,),
+        # A voter that has forgotten its numbers then takes those that it has relearned. The rules use neither.
         "used_before_joint": (Voter, Number),
+        "has_snapshot": (Voter,),
         # The voter gives no vote with this number or a smaller one.
         "used": (Voter, Number),
         # The voter has taken the numbers of this quorum of e.
         "learned": (Voter,),
         "learned_from": (Voter, Old),
+        # The durable floor: numbers that the voter knew when it had learned.
+        "floor": (Voter, Number),
+        # The voter has forgotten its votes, and its numbers above the floor.
+        "forgotten": (Voter,),
         # The vote is given to this request.
         "out": (Voter, Request),
         # The tag of the vote is e + 1.
@@ -107,19 +117,67 @@ class Membership(TransitionSystem):
     @action
     def join(self, s, voter: Voter):
         """Rule 3: the voter records durably that e + 1 is chosen."""
-        first = lambda b, e: And(b == voter, Not(s.joint(voter)), s.used(voter, e))
-        return Step([], s.update(joint=added(s.joint, voter), used_before_joint=added_where(s.used_before_joint, first)))
+        first = lambda b, e: And(b == voter, Not(s.joint(voter)), Not(s.forgotten(voter)), s.used(voter, e))
+        remembers = lambda b: And(b == voter, Not(s.forgotten(voter)))
+        return Step([], s.update(joint=added(s.joint, voter), used_before_joint=added_where(s.used_before_joint, first),
+                                 has_snapshot=added_where(s.has_snapshot, remembers)))
 
     @action
     def learn(self, s, voter: Voter, quorum: Old):
         """Rule 4: every voter of e + 1 takes the numbers of a quorum of e whose members are all joint."""
         theirs = lambda b, e: And(b == voter, Exists([m], And(in_old(m, quorum), s.used(m, e))))
+        known = lambda b, e: Or(theirs(b, e), And(b == voter, s.used(voter, e)))
         return Step([Not(s.learned(voter)), self.are_sources(s, quorum)], s.update(
             learned=added(s.learned, voter), learned_from=added(s.learned_from, voter, quorum),
-            used=added_where(s.used, theirs)))
+            used=added_where(s.used, theirs), floor=added_where(s.floor, known)))
 
     def are_sources(self, s, quorum):
-        return of_old(quorum, s.joint)
+        return of_old(quorum, lambda b: And(s.joint(b), self.remembers(s, b)))
+
+    def remembers(self, s, voter):
+        return Not(s.forgotten(voter))
+
+    @action
+    def forget(self, s, voter: Voter):
+        """Rule 10: the voter has forgotten its votes. It abstains until no client relies on them, so they are freed here. What is
+        durable stays: that it is joint, and its floor."""
+        own = lambda b, *_: b == voter
+        return Step([], s.update(
+            forgotten=added(s.forgotten, voter),
+            used=lambda b, e: And(s.used(b, e), Or(b != voter, self.is_durable(s, voter, e))),
+            **{name: removed(getattr(s, name), own) for name in VOTE_RELATIONS}))
+
+    def is_durable(self, s, voter, number):
+        return s.floor(voter, number)
+
+    def relearned(self, s, voter, theirs):
+        """The voter takes numbers of others. If it is joint, it has them before any later vote as of e + 1."""
+        after = lambda e: Or(theirs(e), s.used(voter, e))
+        before_joint = lambda e: And(s.joint(voter), after(e), Implies(s.has_snapshot(voter), s.used_before_joint(voter, e)))
+        return s.update(
+            used=added_where(s.used, lambda b, e: And(b == voter, theirs(e))),
+            forgotten=removed(s.forgotten, lambda b: b == voter),
+            has_snapshot=added_where(s.has_snapshot, lambda b: And(b == voter, s.joint(voter))),
+            used_before_joint=lambda b, e: Or(And(b == voter, before_joint(e)), And(b != voter, s.used_before_joint(b, e))))
+
+    @action
+    def relearn_old(self, s, voter: Voter, old: Old):
+        """Rule 10: a voter that does not know e + 1 relearns from a quorum of e that remembers."""
+        return Step([self.needs_old_only(s, voter), of_old(old, lambda b: self.is_source_again(s, b))],
+                    self.relearned(s, voter, lambda e: Exists([m], And(in_old(m, old), s.used(m, e)))))
+
+    def needs_old_only(self, s, voter):
+        return Not(s.joint(voter))
+
+    @action
+    def relearn_both(self, s, voter: Voter, old: Old, new: New):
+        """Rule 10: a joint voter relearns from remembering quorums of both configurations."""
+        sources = lambda b: self.is_source_again(s, b)
+        return Step([of_old(old, sources), of_new(new, sources)], self.relearned(
+            s, voter, lambda e: Exists([m], And(Or(in_old(m, old), in_new(m, new)), s.used(m, e)))))
+
+    def is_source_again(self, s, voter):
+        return Not(s.forgotten(voter))
 
     @action
     def give(self, s, voter: Voter, request: Request, number: Number):
@@ -127,7 +185,7 @@ class Membership(TransitionSystem):
         this = lambda b, e, *_: And(b == voter, e == request)
         up_to = lambda b, e, f: And(b == voter, e == request, at_most(f, number))
         old = self.answers_as_of_old(s, voter)
-        return Step([self.is_free(s, voter), self.is_unused(s, voter, number)], s.update(
+        return Step([self.is_free(s, voter), self.is_unused(s, voter, number), self.has_relearned(s, voter)], s.update(
             out=added(s.out, voter, request), used=added_where(s.used, lambda b, e: And(b == voter, at_most(e, number))),
             tagged=added_where(s.tagged, lambda b, e: And(this(b, e), s.joint(voter))),
             old_vote=added_where(s.old_vote, lambda b, e, f: And(this(b, e), f == number, old)),
@@ -135,6 +193,9 @@ class Membership(TransitionSystem):
             new_vote=added_where(s.new_vote, lambda b, e, f: And(this(b, e), f == number, Not(old))),
             new_confirmed=added_where(s.new_confirmed, lambda b, e, f: And(up_to(b, e, f), Not(old))),
             after_learning=added_where(s.after_learning, lambda b, e: And(this(b, e), Not(old), self.has_learned(s, voter)))))
+
+    def has_relearned(self, s, voter):
+        return Not(s.forgotten(voter))
 
     def is_free(self, s, voter):
         return ForAll([x], Not(s.out(voter, x)))
@@ -183,8 +244,7 @@ class Membership(TransitionSystem):
     def free(self, s, voter: Voter, request: Request):
         """The vote is freed: released, given back or lapsed. Then it counts nowhere, as locks.py proves."""
         this = lambda b, e, *_: And(b == voter, e == request)
-        return Step([], s.update(**{name: removed(getattr(s, name), this) for name in (
-            "out", "tagged", "old_vote", "old_confirmed", "new_vote", "new_confirmed", "after_learning")}))
+        return Step([], s.update(**{name: removed(getattr(s, name), this) for name in VOTE_RELATIONS}))
 
     @action
     def declare_final(self, s, old: Old, new: New):
@@ -314,11 +374,19 @@ class Membership(TransitionSystem):
             # Tokens.
             ("a smaller number is used, too", ForAll([n, k, j], Implies(And(s.used(n, k), at_most(j, k)), s.used(n, j)))),
             ("numbers used before a voter was joint are used", ForAll([n, k, j], Implies(
-                s.used_before_joint(n, k), And(s.joint(n), s.used(n, k), Implies(at_most(j, k), s.used_before_joint(n, j)))))),
-            ("voters of e remember tokens", ForAll([k, q, n], Implies(And(s.entered_old(k, q), in_old(n, q)), s.used(n, k)))),
-            ("voters of e + 1 remember tokens", ForAll([k, p, n], Implies(And(s.entered_new(k, p), in_new(n, p)), s.used(n, k)))),
+                s.used_before_joint(n, k), And(s.has_snapshot(n), Or(s.used(n, k), s.forgotten(n)),
+                                               Implies(at_most(j, k), s.used_before_joint(n, j)))))),
+            ("voters of e remember tokens", ForAll([k, q, n], Implies(And(s.entered_old(k, q), in_old(n, q)), Or(s.used(n, k), s.forgotten(n))))),
+            ("voters of e + 1 remember tokens", ForAll([k, p, n], Implies(And(s.entered_new(k, p), in_new(n, p)), Or(s.used(n, k), s.forgotten(n))))),
+            ("voters of e + 1 that have entered requests are joint",
+             ForAll([k, p, n], Implies(And(s.entered_new(k, p), in_new(n, p)), s.joint(n)))),
+            ("a voter that has forgotten has no vote", ForAll([n, r], Not(And(s.forgotten(n), s.out(n, r))))),
+            ("a smaller number is durable, too", ForAll([n, k, j], Implies(
+                s.floor(n, k), And(s.used(n, k), Implies(at_most(j, k), s.floor(n, j)))))),
             ("joint voters of e remember tokens of requests that had heard nothing", ForAll([k, q, n], Implies(
-                And(s.entered_alone(k, q), in_old(n, q), s.joint(n)), s.used_before_joint(n, k)))),
+                And(s.entered_alone(k, q), in_old(n, q), s.has_snapshot(n)), s.used_before_joint(n, k)))),
+            ("a joint voter that remembers has a snapshot", ForAll([n], And(
+                Implies(And(s.joint(n), Not(s.forgotten(n))), s.has_snapshot(n)), Implies(s.has_snapshot(n), s.joint(n))))),
             ("entries of requests that had heard nothing are entries with e",
              ForAll([k, q], Implies(s.entered_alone(k, q), s.entered_old(k, q)))),
             ("old confirmations", ForAll([n, r, k], Implies(
@@ -331,7 +399,7 @@ class Membership(TransitionSystem):
                 And(s.new_vote(n, r, k), is_new(r), s.entered_new(j, p), in_new(n, p)), less(j, k)))),
             ("a voter has learned from a quorum of joint voters", ForAll([n, m, q, k], Implies(
                 And(s.learned_from(n, q), in_old(m, q)),
-                And(s.joint(m), Implies(s.used_before_joint(m, k), s.used(n, k)))))),
+                And(s.has_snapshot(m), Implies(s.used_before_joint(m, k), s.floor(n, k)))))),
             ("a number after learning is greater than all that were learned", ForAll([n, m, r, k, j, q], Implies(
                 And(s.after_learning(n, r), s.new_vote(n, r, k), s.learned_from(n, q), in_old(m, q), s.used_before_joint(m, j)),
                 less(j, k)))),
@@ -412,6 +480,9 @@ ALLOWED_RUNS = {
         *gives("h", "ab", 1), *joins("abdg"), *gives("h", "d", 1), "learn a ab", "learn b ab", "learn d ab", "learn g ab", "hear h",
         "report a h", "renumber a h 2", "renumber b h 2", "renumber d h 2", *gives("h", "g", 2), "confirm g h 3",
         "enter_both h ab dg 2", "leave h"],
+    "voters forget their votes and relearn, before and during the change": [
+        *enters_old("h", "ab", 1), "leave h", *frees("h", "ab"), "forget a", "relearn_old a bc", *LEARNED, "hear k", "forget d",
+        "relearn_both d ab cg", *gives("k", "abdg", 2), "enter_both k ab dg 2"],
 }
 
 
@@ -555,6 +626,40 @@ class NewAloneBeforeFinal(Mutant):
 
     def may_use_new_alone(self, s, request):
         return s.knows(request)
+
+
+class ForgottenVoterVotes(Mutant):
+    rule = "10: a voter that has forgotten its numbers votes before it has relearned"
+    script = [*enters_old("h", "ab", 5), "leave h", *frees("h", "ab"), "forget a", *enters_old("k", "ac", 1)]
+
+    def has_relearned(self, s, voter):
+        return And()
+
+
+class RelearnsFromForgotten(Mutant):
+    rule = "10: a voter relearns from voters that have forgotten, too"
+    script = [*enters_old("h", "ab", 5), "leave h", *frees("h", "ab"), "forget a", "forget b", "relearn_old a ab",
+              *enters_old("k", "ac", 1)]
+
+    def is_source_again(self, s, voter):
+        return And()
+
+
+class LearnsFromForgotten(Mutant):
+    rule = "4: voters of e + 1 learn from voters that have forgotten"
+    script = [*enters_old("h", "ab", 5), "leave h", *frees("h", "ab"), "forget a", "forget b", *FINAL, *enters_new("k", 1)]
+
+    def remembers(self, s, voter):
+        return And()
+
+
+class RelearnsFromOldOnly(Mutant):
+    rule = "10: a voter of e + 1 relearns from e only"
+    script = [*FINAL, *enters_new("h", 5), "leave h", *frees("h", "dg"), "forget d", "relearn_old d ab", "forget g",
+              "relearn_old g ab", *enters_new("k", 1)]
+
+    def needs_old_only(self, s, voter):
+        return And()
 
 
 MUTANTS = [cls for cls in list(vars().values()) if isinstance(cls, type) and issubclass(cls, Mutant) and cls is not Mutant]

@@ -209,15 +209,13 @@ def kill_mutants(program, solving):
     """For each mutant: its proof fails, and a run leads to a violation. The same run is impossible in the algorithm, or violates
     nothing if the mutant is about what counts as valid. Prints a table, and returns whether all of this is the case."""
     rows, passed, original = [], True, program.system()
-    known = {(title, name): [*hypotheses, conclusion]
-             for title, group, _ in conditions(original) for name, hypotheses, conclusion in group}
     print(program.title)
     if program.lemma_mutants:
         passed = program.lemma_mutants(solving)
     for mutant in program.mutants:
         began = time.monotonic()
         system, script = mutant(), mutant.script
-        refuted = first_refuted(system, known, solving)
+        refuted = first_refuted(system, original, solving)
         world, unbroken = run(system, program.names, script), run(original, program.names, script)
         broken = violated(system, world) if world else []
         sound = unbroken is None or not violated(original, unbroken)
@@ -235,18 +233,46 @@ def kill_mutants(program, solving):
     return passed
 
 
-def first_refuted(system, known, solving):
+def first_refuted(system, original, solving):
     """The first condition that the algorithm does not have, and for which the solver finds a counterexample. The solver gets more
     and more time, because it finds some counterexamples at once and others late."""
-    new = [(f"{title}: {name}", [*hypotheses, Not(instantiate(conclusion)[1])])
-           for title, group, _ in conditions(system) for name, hypotheses, conclusion in group
-           if not same([*hypotheses, conclusion], known.get((title, name), []))]
+    new = changed_conditions(system, original)
     for seconds in (1, 10, solving.timeout_seconds):
         hurried = Solving(min(seconds, solving.timeout_seconds), solving.seed)
-        for name, formulas in new:
-            if hurried.solver(formulas).check() == sat:
+        for name, hypotheses, conclusion in new:
+            if hurried.solver([*hypotheses, Not(instantiate(conclusion)[1])]).check() == sat:
                 return name
     return None
+
+
+def changed_conditions(system, original):
+    """The conditions of the actions and properties that differ from those of the algorithm, or all of them if axioms or invariants
+    differ."""
+    s = system.state()
+    fixed = [system.axioms() + [formula for _, formula in of.invariants(s)] for of in (system, original)]
+    is_same = same(*fixed) and same(system.axioms(), original.axioms())
+    common = system.actions().keys() & original.actions().keys() if is_same else ()
+    skipped = {title for title in common if same(formulas_of(system, title), formulas_of(original, title))}
+    if is_same:
+        skipped.add("initial states")
+    found = []
+    for title, group, _ in conditions(system, skipped):
+        if title in skipped:
+            continue
+        found += [(f"{title}: {name}", hypotheses, conclusion) for name, hypotheses, conclusion in group]
+    if is_same:
+        safety = {name: formula for name, formula in original.safety(s)}
+        found = [it for it in found if not it[0].startswith("safety: ") or not it[2].eq(safety[it[0][len("safety: "):]])]
+    return found
+
+
+def formulas_of(system, name):
+    """All formulas of an action: its guards, and the changed relations."""
+    s, method = system.state(), system.actions()[name]
+    step = method(s, *parameters_of(method).values())
+    rows = {relation: [Const(f"row_{place}", sort) for place, sort in enumerate(columns)]
+            for relation, columns in system.relations.items()}
+    return step.guards + [getattr(step.after, relation)(*row) for relation, row in rows.items()]
 
 
 def verdict_without(hypotheses, conclusions, solving):

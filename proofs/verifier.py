@@ -190,14 +190,17 @@ class Report:
         return not self.failures
 
 
-def conditions(system):
-    """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
+def conditions(system, skipped=()):
+    """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one. Actions
+    whose names are skipped are left out."""
     s = system.state()
     axioms, invariants = system.axioms(), system.invariants(s)
     assumed = axioms + [formula for _, formula in invariants]
     initial = axioms + system.initial(s)
     groups = [("initial states", [(name, initial, formula) for name, formula in invariants], {})]
     for name, method in system.actions().items():
+        if name in skipped:
+            continue
         parameters = parameters_of(method)
         step = method(s, *parameters.values())
         pairs = zip(invariants, system.invariants(step.after), strict=True)
