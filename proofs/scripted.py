@@ -267,12 +267,16 @@ def changed_conditions(system, original):
 
 
 def formulas_of(system, name):
-    """All formulas of an action: its guards, and the changed relations."""
-    s, method = system.state(), system.actions()[name]
-    step = method(s, *parameters_of(method).values())
-    rows = {relation: [Const(f"row_{place}", sort) for place, sort in enumerate(columns)]
-            for relation, columns in system.relations.items()}
-    return step.guards + [getattr(step.after, relation)(*row) for relation, row in rows.items()]
+    """All formulas of an action: its guards, and the relations that it changes. They are made once for each system."""
+    known = system.__dict__.setdefault("action_formulas", {})
+    if name not in known:
+        s, method = system.state(), system.actions()[name]
+        step = method(s, *parameters_of(method).values())
+        changed = [(relation, columns) for relation, columns in system.relations.items()
+                   if getattr(step.after, relation) is not getattr(s, relation)]
+        row_of = lambda columns: [Const(f"row_{place}", sort) for place, sort in enumerate(columns)]
+        known[name] = step.guards + [getattr(step.after, relation)(*row_of(columns)) for relation, columns in changed]
+    return known[name]
 
 
 def verdict_without(hypotheses, conclusions, solving):
@@ -302,7 +306,9 @@ def check_guards(program, solving):
             verdict = verdict_without(assumed + rest, changed, solving)
             reason = (program.spare_guards or {}).get((name, number))
             needed += verdict == "needed"
-            if (verdict == "needed") == (reason is not None):
+            if verdict == "undecided" and reason is None:
+                print(f"  guard {number} of {name}: the solver finds neither a proof nor a counterexample without it")
+            elif (verdict == "needed") == (reason is not None):
                 passed = False
                 print(f"  guard {number} of {name} is {verdict.upper()}: {' '.join(str(guard).split())[:120]}")
             elif reason:
