@@ -261,14 +261,17 @@ class Report:
 
 
 @cache
-def conditions(system):
-    """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one."""
+def conditions(system, skipped=()):
+    """Initiation, consecution and safety: groups of a title, conditions, and the parameters of the action if it is one. Actions
+    whose names are skipped are left out."""
     s = system.state()
     axioms, invariants = system.axioms(), system.invariants(s)
     assumed = lambda action, label: axioms + [formula for name, formula in invariants if system.is_used(name, action, label)]
     initial = axioms + system.initial(s)
     groups = [("initial states", [(name, initial, formula) for name, formula in invariants], {})]
     for name, method in system.actions().items():
+        if name in skipped:
+            continue
         parameters = parameters_of(method)
         step = method(s, *parameters.values())
         names, afterwards = [label for label, _ in invariants], dict(system.invariants(step.after))
