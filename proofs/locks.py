@@ -20,7 +20,7 @@ There are three kinds of clients:
 - relayed with a session key: relays record a token before they report it (`Candidate::recording_entries`). Any relay may report
   what a quorum lists;
 - relayed with a lease of etcd's API: the same, but a relay may withdraw a recorded token that it has not reported, and reports
-  only votes of its own attempt. The code differs in the last point, see the mutant `LeaseCountsListedVotes`.
+  only votes of its own attempt (`Relay::held`).
 
 An action often allows more than the code does. README.md lists what is not modelled.
 """
@@ -1128,7 +1128,7 @@ class KeysWithdrawRecords(Mutant):
 
 class LeaseCountsListedVotes(Mutant):
     rule = ("the relay of a lease reports a token that voters list, although it has not taken over their votes: another relay "
-            "withdraws the token at the same time. The code does this")
+            "withdraws the token at the same time")
     script = ["pursue l.1", *beats("l", "t1", "ab"), *gives("l.1", "ab", 1), *records("l.1", "ab", 1, 1),
               *echoes("l.1", "ab", 1, "t1"), "withdraw_untold l.1", "grant_listed l ab 1 t1",
               "receive_withdraw_untold a a:l:1 l.1", *enters("k.1", "ac", 2, "t2")]

@@ -32,6 +32,7 @@ impl NodeCore {
         now: Time,
         input: impl FnOnce(&mut Relay, &mut CandidateEffects<Name>),
     ) {
+        self.check_due_validity(session, now);
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let mut out = Vec::new();
         input(relay, &mut out);
@@ -563,6 +564,20 @@ impl NodeCore {
         let validity = self.settings.terms.validity(relay.ttl);
         let until = relay.begun(good).map_or(now, |begun| begun + validity);
         self.alarms.insert((until, Alarm::Validity(session)));
+    }
+
+    /// Checks validity before a relay handles any input, if that is due. A node that was paused finds messages and alarms at
+    /// the same time, and no token may be recorded for a client whose validity is over.
+    fn check_due_validity(&mut self, session: u128, now: Time) {
+        let due = self.alarms.iter().take_while(|(time, _)| *time <= now);
+        let is_its = |(_, alarm): &&(Time, Alarm)| *alarm == Alarm::Validity(session);
+        let due: Vec<(Time, Alarm)> = due.filter(is_its).copied().collect();
+        for alarm in &due {
+            self.alarms.remove(alarm);
+        }
+        if !due.is_empty() {
+            self.check_validity(session, now);
+        }
     }
 
     /// Checks locks whose validity may have expired. Another client may soon hold such a lock. From then on this relay must

@@ -309,11 +309,15 @@ impl Relay {
         self.is_lease() && calls.min().is_some_and(|beat| self.candidate.is_broken(beat))
     }
 
-    /// Returns the newest beat up to this one for which everything is held that voters have listed since `since`.
+    /// Returns the newest beat up to this one for which everything is held that voters have listed since `since`. Lists count
+    /// for leases, too: the answer to a keep-alive contains no token, and a token that the client knows is not withdrawn.
     pub(super) fn held_up_to(&self, beat: u64, since: u64) -> u64 {
-        let recorded = self.recorded_since(since);
-        let good = recorded.keys().map(|it| self.held(*it).map_or(0, |(_, beat)| beat));
-        good.fold(beat, u64::min)
+        let good = |request: &RequestId| {
+            let listed = self.candidate.recorded(*request).map(|(_, beat)| beat.number);
+            let held = self.held(*request).map(|(_, beat)| beat);
+            held.max(listed).unwrap_or(0)
+        };
+        self.recorded_since(since).keys().map(good).fold(beat, u64::min)
     }
 
     /// Returns whether a lease has lost a lock: it would be granted again, with another token than the client may have
@@ -402,7 +406,8 @@ impl Relay {
     }
 
     /// Returns the token of a lock that the session holds, and the newest beat for which its votes are known to be good at
-    /// a quorum. The source is the votes that this relay has collected, or the lists of the voters.
+    /// a quorum. The source is the votes that this relay has collected, or the lists of the voters. Lists do not count for a
+    /// lease: another relay may be about to withdraw the token at voters whose votes this relay has not taken over.
     pub(super) fn held(&self, request: RequestId) -> Option<(u64, u64)> {
         let own = self.interests.get(&request).and_then(|interest| {
             let report = self.candidate.report(request)?;
@@ -413,11 +418,17 @@ impl Relay {
                 _ => None,
             }
         });
-        let recorded = self.candidate.recorded(request).map(|(token, beat)| (token, beat.number));
+        let recorded = self.recorded(request).map(|(token, beat)| (token, beat.number));
         match (own, recorded) {
             (Some(own), Some(recorded)) => Some(own.max(recorded)),
             (own, recorded) => own.or(recorded),
         }
+    }
+
+    /// Returns the token that voters list as recorded at a quorum, and the newest beat for which its votes are good. Returns
+    /// `None` for a lease, see [`Self::held`].
+    pub(super) fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
+        self.candidate.recorded(request).filter(|_| !self.is_lease())
     }
 
     /// Everything of the session that voters have listed since a beat, except requests that have ended.

@@ -107,7 +107,7 @@ impl NodeCore {
         });
         let attempt = relay.attempt_listed(request).saturating_add(1);
         // An older list does not prove that the vote was still given when another voter recorded the token.
-        let recorded = relay.candidate.recorded(request);
+        let recorded = relay.recorded(request);
         let recorded = recorded.filter(|(_, beat)| beat.number >= since);
         let token = recorded.map(|(token, _)| token);
         let new = Interest::new(name, why, now);

@@ -405,7 +405,8 @@ impl<K: Name> Candidate<K> {
         avoided.map(|(index, _)| ProcessId::from_index(index)).collect()
     }
 
-    /// Asks the voters that should be asked and were not asked yet.
+    /// Asks the voters that should be asked and were not asked yet: the preferred ones, those that have voted for another
+    /// candidate of the session, or all.
     fn ask(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let avoided = self.avoided();
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
@@ -413,6 +414,10 @@ impl<K: Name> Candidate<K> {
             true => self.electorate.all(),
             false => self.electorate.preferred(&pursuit.lock, &avoided),
         };
+        let listed = self.views.iter().enumerate().filter(|(_, view)| {
+            view.listed.get(&request).is_some_and(|entry| entry.vote.is_some())
+        });
+        let voters = listed.map(|(index, _)| ProcessId::from_index(index)).chain(&voters).collect();
         let new = &(&voters - &pursuit.asked) - &pursuit.gone;
         pursuit.asked.union_with(&new);
         pursuit.stamps.extend(new.iter().map(|voter| (voter, pursuit.stamp)));

@@ -1,10 +1,12 @@
 //! Leases of three nodes that lapse, or are released, while some links are cut.
 
-use quorate_core::Span;
+use quorate_algorithms::mutex::leased_quorum::{ToCandidate, ToVoter};
+use quorate_core::{SortedSet, Span};
 use quorate_protocol::{CallResponse, Failure};
 
 use super::{Cluster, new_lease};
 use crate::lease::LeaseCall;
+use crate::peer::PeerMessage;
 
 /// Time after which a lease that no one keeps alive has lapsed. Its time-to-live is 8 s.
 const LAPSED: Span = Span::from_millis(8_500);
@@ -184,4 +186,30 @@ fn a_lock_keeps_its_token_if_a_later_vote_fits_it() {
     let kept = cluster.call(1, 1, LeaseCall::KeepAlive);
     cluster.pass(Span::from_millis(500));
     assert!(cluster.is_alive(kept), "{:?}", cluster.answers.get(&kept));
+}
+
+/// A node is paused for longer than its client may rely on a lock, and then finds a spare vote before it looks at its alarms.
+#[test]
+fn no_token_is_recorded_for_a_client_whose_validity_is_over() {
+    let mut cluster = Cluster::of_three();
+    let opened = cluster.grant(0, 1, 8_000);
+    assert!(cluster.is_alive(opened));
+    cluster.is_late =
+        |_, _, message| matches!(message, PeerMessage::ToCandidate(_, ToCandidate::Vote { .. }));
+    let held = cluster.acquire(0, 1);
+    let voters: SortedSet<usize> = cluster.late.iter().map(|(from, ..)| *from).collect();
+    for voter in &voters {
+        cluster.deliver_late(*voter, 0);
+    }
+    assert!(cluster.is_granted(held));
+    cluster.pass(Span::from_millis(200));
+    assert!(!cluster.late.is_empty(), "a spare vote is on its way");
+    cluster.now = cluster.now + LAPSED;
+    cluster.is_late = |_, _, message| {
+        matches!(message, PeerMessage::ToVoter(_, ToVoter::Raise { enters: true, .. }))
+    };
+    for voter in [1, 2] {
+        cluster.deliver_late(voter, 0);
+    }
+    assert_eq!(cluster.late, []);
 }

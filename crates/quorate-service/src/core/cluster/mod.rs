@@ -3,6 +3,7 @@
 mod leases;
 mod one_node_away;
 mod relays;
+mod withdrawn;
 
 use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 use quorate_protocol::{CallResponse, Name, ServerMessage};
@@ -25,7 +26,9 @@ struct Cluster {
     cuts: SortedSet<Pair>,
     /// Links that deliver nothing until they are restored. Neither end has noticed it.
     silent: SortedSet<Pair>,
-    /// Messages on silent links: sender, receiver, message.
+    /// Messages that are delivered late, by sender and receiver.
+    is_late: fn(usize, usize, &PeerMessage) -> bool,
+    /// Messages on silent links, and those that are delivered late: sender, receiver, message.
     late: Vec<(usize, usize, PeerMessage)>,
     answers: SortedMap<CallerId, CallResponse>,
     calls: u64,
@@ -46,6 +49,7 @@ impl Cluster {
             now: Time(1),
             cuts: SortedSet::new(),
             silent: SortedSet::new(),
+            is_late: |_, _, _| false,
             late: Vec::new(),
             answers: SortedMap::new(),
             calls: 0,
@@ -85,6 +89,15 @@ impl Cluster {
         self.deliver();
     }
 
+    /// Delivers the late messages of a link.
+    fn deliver_late(&mut self, from: usize, to: usize) {
+        let arrives = |it: &mut (usize, usize, PeerMessage)| (it.0, it.1) == (from, to);
+        for (_, _, message) in self.late.extract_if(.., arrives).collect::<Vec<_>>() {
+            self.nodes[to].on_peer_message(ProcessId::from_index(from), message, self.now);
+        }
+        self.deliver();
+    }
+
     fn deliver(&mut self) {
         while (0..self.nodes.len()).map(|at| self.deliver_from(at)).sum::<usize>() > 0 {}
     }
@@ -108,7 +121,7 @@ impl Cluster {
 
     fn send(&mut self, from: usize, to: usize, message: PeerMessage) {
         let link = (from.min(to), from.max(to));
-        if self.silent.contains(&link) {
+        if self.silent.contains(&link) || (self.is_late)(from, to, &message) {
             self.late.push((from, to, message));
         } else if !self.cuts.contains(&link) {
             self.nodes[to].on_peer_message(ProcessId::from_index(from), message, self.now);
