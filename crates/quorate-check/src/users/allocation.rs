@@ -168,6 +168,17 @@ mod tests {
         let permits = || [(); 3].map(|()| Claim::Permit);
         assert_eq!(broken(permits(), 2, &[0, 2]), [None; 2]);
         assert_eq!(broken(permits(), 2, &[0, 1, 2])[0], Some(Property::Exclusion));
+        let forum = || [1, 1, 2].map(Claim::Group);
+        assert_eq!(broken(forum(), 1, &[0, 1]), [None; 2]);
+        assert_eq!(broken(forum(), 1, &[0, 2])[0], Some(Property::Exclusion));
+        let table = || {
+            [(0, [1, 4]), (1, [0, 2]), (2, [1, 3])].map(|(process, others)| {
+                let others = others.into_iter().map(ProcessId::new).collect();
+                Claim::shared_with(ProcessId::new(process), &others)
+            })
+        };
+        assert_eq!(broken(table(), 1, &[0, 2]), [None; 2], "p0 and p2 share no fork");
+        assert_eq!(broken(table(), 1, &[0, 1])[0], Some(Property::Exclusion));
     }
 
     #[test]
@@ -177,5 +188,7 @@ mod tests {
         let readers = || [(); 3].map(|()| Claim::Read);
         assert_eq!(broken(readers(), 2, &[0, 1]), [None, Some(Property::Concurrency)]);
         assert_eq!(broken(readers(), 2, &[0, 1, 2]), [None; 2]);
+        let mixed = || [Claim::Read, Claim::Write, Claim::Read];
+        assert_eq!(broken(mixed(), 1, &[0]), [None; 2], "p2 waits for the writer that waits");
     }
 }

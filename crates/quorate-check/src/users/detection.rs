@@ -173,4 +173,83 @@ mod tests {
         assert_eq!(found(or, &[0, 1, 2], &[1]), None);
         assert_eq!(found(or, &[0, 1, 2], &[]), Some(Property::EventualDetection));
     }
+
+    /// An event at a process.
+    enum Step {
+        Command(Command),
+        Output(Output),
+        Crash,
+    }
+
+    /// The property violated after these steps of three processes.
+    fn found_after(property: StableProperty, steps: Vec<(usize, Step)>) -> Option<Property> {
+        let promised = Property::ALL.to_vec();
+        let users = DetectionUsers { property, commands: vec![Vec::new(); 3], promised };
+        let mut user_states: Vec<DetectionUser> =
+            ProcessId::all(3).map(|id| users.initial_user(id)).collect();
+        for (process, step) in steps {
+            let user = &mut user_states[process];
+            match step {
+                Step::Command(command) => users.on_command(user, &command),
+                Step::Output(output) => users.on_output(user, &output),
+                Step::Crash => *user = users.crashed(user),
+            }
+        }
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
+    }
+
+    fn does(process: usize, command: Command) -> (usize, Step) {
+        (process, Step::Command(command))
+    }
+
+    fn sees(process: usize, output: Output) -> (usize, Step) {
+        (process, Step::Output(output))
+    }
+
+    fn waits(process: usize, on: &[u32]) -> (usize, Step) {
+        does(process, Command::Wait(on.iter().copied().map(p).collect()))
+    }
+
+    #[test]
+    fn a_computation_ends_once_its_messages_have_arrived_or_are_lost() {
+        let after = |more: Vec<(usize, Step)>| {
+            let sent = [Command::Start, Command::Send(p(1)), Command::Rest];
+            let sent = sent.map(|command| does(0, command)).into_iter();
+            found_after(StableProperty::Termination, sent.chain(more).collect())
+        };
+        let announced = || sees(0, Output::Announced);
+        let received = || sees(1, Output::Received(p(0)));
+        assert_eq!(after(vec![received(), does(1, Command::Rest), announced()]), None);
+        assert_eq!(after(vec![]), Some(Property::EventualDetection), "the message is lost");
+        assert_eq!(after(vec![received(), (1, Step::Crash), announced()]), None);
+        assert_eq!(after(vec![(0, Step::Crash)]), None, "the dead announce nothing");
+    }
+
+    #[test]
+    fn cycles_and_knots_are_judged_with_what_is_in_flight() {
+        let and = |steps| found_after(StableProperty::AndDeadlock, steps);
+        let announced = |process| sees(process, Output::Announced);
+        let false_detection = Some(Property::NoFalseDetection);
+        let cycle = || vec![waits(0, &[1]), waits(1, &[0]), waits(2, &[0])];
+        let outside = cycle().into_iter().chain([announced(0), announced(2)]).collect();
+        assert_eq!(and(outside), false_detection, "p2 waits for a cycle");
+        let crash = cycle().into_iter().chain([(1, Step::Crash)]).collect();
+        assert_eq!(and(crash), None, "the dead wait for no process");
+        let granted = |on: &[u32], arrival: Option<(usize, Step)>| {
+            let grants = [sees(1, Output::Requested(p(0))), does(1, Command::Grant)];
+            let before = [waits(0, on)].into_iter().chain(grants).chain(arrival);
+            and(before.chain([waits(1, &[0]), announced(0)]).collect())
+        };
+        assert_eq!(granted(&[1], None), false_detection, "the grant is in flight");
+        let arrival = sees(0, Output::Received(p(1)));
+        assert_eq!(granted(&[1, 2], Some(arrival)), false_detection, "p0 waits for p2 alone");
+        let chain = vec![waits(0, &[1]), waits(1, &[2]), waits(2, &[0]), announced(0)];
+        assert_eq!(and(chain), None);
+        let or = |steps| found_after(StableProperty::OrDeadlock, steps);
+        let knot = || [waits(0, &[1]), waits(1, &[0]), announced(1)];
+        assert_eq!(or(knot().into()), None);
+        let saved = [does(1, Command::Send(p(0)))].into_iter().chain(knot()).collect();
+        assert_eq!(or(saved), false_detection, "a message is in flight");
+    }
 }

@@ -230,8 +230,15 @@ mod tests {
 
     /// The property violated by these outputs, each at a process. Process 0 has submitted command 1.
     fn found(outputs: &[(usize, Output)], crashed: &[usize]) -> Option<Property> {
-        let promised = Property::ALL.to_vec();
-        let (requests, traitors) = (vec![1; 3], ProcessSet::new());
+        found_with(ProcessSet::new(), outputs, crashed)
+    }
+
+    fn found_with(
+        traitors: ProcessSet,
+        outputs: &[(usize, Output)],
+        crashed: &[usize],
+    ) -> Option<Property> {
+        let (requests, promised) = (vec![1; 3], Property::ALL.to_vec());
         let users = ReplicationUsers { requests, promised, traitors };
         let mut states: Vec<_> = ProcessId::all(3).map(|id| users.initial_user(id)).collect();
         let (command, _) = users.next_command(&states[0]).expect("it has one");
@@ -269,6 +276,10 @@ mod tests {
         let twice = [(0, applied(1, 1)), (0, applied(2, 1))];
         assert_eq!(found(&twice, &[]), Some(Property::CommandIntegrity));
         assert_eq!(found(&[(0, applied(2, 1))], &[]), Some(Property::StateMachineSafety));
+        let invented = [0, 1].map(|process| [(process, applied(1, 1)), (process, applied(2, 2))]);
+        let liar = ProcessSet::from_iter([ProcessId::new(2)]);
+        assert_eq!(found(&invented.concat(), &[]), Some(Property::CommandIntegrity));
+        assert_eq!(found_with(liar, &invented.concat(), &[]), None, "a liar may have submitted it");
     }
 
     #[test]
@@ -292,5 +303,12 @@ mod tests {
         assert_eq!(found(&incomplete, &[]), Some(Property::LeaderCompleteness));
         assert_eq!(found(&incomplete, &[0]), Some(Property::LeaderCompleteness));
         assert_ne!(found(&incomplete, &[1]), Some(Property::LeaderCompleteness));
+        let owed = Some(Property::CommandLiveness);
+        let follower = [&incomplete[..3], &[(1, Output::Follows { term: 2 })]].concat();
+        assert_eq!(found(&follower, &[]), owed, "a follower may lack it");
+        let later = [(1, leads(1)), (0, leads(2)), (0, appended(1, 2, 1)), (0, applied(1, 1))];
+        assert_eq!(found(&later, &[]), owed, "so may a leader of an earlier term");
+        let terms = [(0, appended(1, 1, 1)), (1, appended(1, 2, 2))];
+        assert_eq!(found(&terms, &[]), owed, "entries of different terms may differ");
     }
 }

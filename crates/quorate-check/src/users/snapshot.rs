@@ -176,4 +176,91 @@ mod tests {
         assert_eq!(found(&missing), Some(Property::ChannelState));
         assert_eq!(found(&[(0, recorded(10))]), Some(Property::ConsistentCut), "it has sent one");
     }
+
+    /// An event at a process.
+    #[derive(Clone)]
+    enum Step {
+        Command(Command),
+        Output(Output),
+        Crash,
+    }
+
+    const SNAPSHOT: SnapshotId = SnapshotId { initiator: ProcessId::new(0), number: 0 };
+
+    /// The property violated after these steps of two processes with 10 coins each.
+    fn found_after(steps: &[(usize, Step)]) -> Option<Property> {
+        let (commands, balances) = (vec![vec![]; 2], vec![10; 2]);
+        let users = SnapshotUsers { commands, balances, promised: Property::ALL.to_vec() };
+        let mut user_states: Vec<SnapshotUserState> =
+            ProcessId::all(2).map(|id| users.initial_user(id)).collect();
+        for (process, step) in steps {
+            let user = &mut user_states[*process];
+            match step {
+                Step::Command(command) => users.on_command(user, command),
+                Step::Output(output) => users.on_output(user, output),
+                Step::Crash => *user = users.crashed(user),
+            }
+        }
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
+    }
+
+    fn begins() -> (usize, Step) {
+        (0, Step::Command(Command::Record))
+    }
+
+    /// Process 0 transfers coins to process 1.
+    fn transfers(amount: u64) -> (usize, Step) {
+        (0, Step::Command(Command::Transfer { to: p(1), amount }))
+    }
+
+    /// Process 1 receives coins of process 0.
+    fn receives(id: u64, amount: u64) -> (usize, Step) {
+        (1, Step::Output(Output::Received { from: p(0), transfer: Transfer { id, amount } }))
+    }
+
+    fn records(process: usize, balance: i64) -> (usize, Step) {
+        (process, Step::Output(Output::Recorded { snapshot: SNAPSHOT, balance }))
+    }
+
+    /// A process records the state of the channel from the other process, and completes.
+    fn completes(process: usize, in_flight: &[(u64, u64)]) -> [(usize, Step); 2] {
+        let transfers = in_flight.iter().map(|(id, amount)| Transfer { id: *id, amount: *amount });
+        let (snapshot, from) = (SNAPSHOT, ProcessId::from_index(1 - process));
+        let channel = Output::RecordedChannel { snapshot, from, transfers: transfers.collect() };
+        [channel, Output::Completed { snapshot }].map(|output| (process, Step::Output(output)))
+    }
+
+    #[test]
+    fn cuts_and_channels_depend_on_the_order_of_events() {
+        let whole = |steps: &[(usize, Step)], in_flight: &[(u64, u64)]| {
+            found_after(&[steps, &completes(0, &[]), &completes(1, in_flight)].concat())
+        };
+        let orphan = [begins(), records(0, 10), transfers(1), receives(0, 1), records(1, 11)];
+        assert_eq!(whole(&orphan, &[]), Some(Property::ConsistentCut));
+        let received = [transfers(1), begins(), records(0, 9), receives(0, 1), records(1, 11)];
+        assert_eq!(whole(&received, &[]), None);
+        let sent_later = [begins(), records(0, 10), records(1, 10), transfers(1), receives(0, 1)];
+        assert_eq!(whole(&sent_later, &[]), None);
+        assert_eq!(whole(&sent_later, &[(0, 1)]), Some(Property::ChannelState));
+        let both = [transfers(1), transfers(2), begins(), records(0, 7), records(1, 10)];
+        let overtaken = [&both[..], &[receives(1, 2), receives(0, 1)]].concat();
+        assert_eq!(whole(&overtaken, &[(1, 2), (0, 1)]), None, "in the order of arrival");
+    }
+
+    #[test]
+    fn live_processes_complete_a_snapshot_that_was_begun() {
+        let missing = Some(Property::SnapshotTermination);
+        assert_eq!(found_after(&[begins()]), missing, "no process has recorded its state");
+        assert_eq!(found_after(&[begins(), (0, Step::Crash)]), None);
+        let other = [begins(), records(1, 10), (0, Step::Crash)];
+        assert_eq!(found_after(&other), missing, "p1 has begun its part");
+        assert_eq!(found_after(&[&other[..], &completes(1, &[])].concat()), None);
+        let completed = (0, Step::Output(Output::Completed { snapshot: SNAPSHOT }));
+        let no_channel = [begins(), records(0, 10), records(1, 10), completed];
+        let no_channel = [&no_channel[..], &completes(1, &[])].concat();
+        assert_eq!(found_after(&no_channel), missing, "p0 has not recorded a channel");
+        let alone = [begins(), records(0, 10), no_channel[3].clone(), (1, Step::Crash)];
+        assert_eq!(found_after(&alone), None);
+    }
 }

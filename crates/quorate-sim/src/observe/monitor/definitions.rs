@@ -1,6 +1,8 @@
 //! Each definition in `quorate_core::definition`, seen through the monitor that uses it: one run that keeps the property and one
 //! that breaks it. The explorer's users have the same tests, so that a definition that is broken is noticed by both.
 
+mod histories;
+
 use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::allocation::Claim;
 use quorate_core::detection::{self, StableProperty};
@@ -49,6 +51,22 @@ fn exclusion_incompatible_claims_inside() {
     assert_eq!(permits.violation(), None);
     permits.entered(at(5, 0), Claim::Permit);
     assert!(permits.violation().is_some());
+    let mut forum = Exclusion::new(1);
+    forum.entered(at(1, 0), Claim::Group(1));
+    forum.entered(at(2, 1), Claim::Group(1));
+    assert_eq!(forum.violation(), None);
+    forum.entered(at(3, 2), Claim::Group(2));
+    assert!(forum.violation().is_some());
+    let shared = |process, others: [u32; 2]| {
+        let others = others.into_iter().map(ProcessId::new).collect();
+        Claim::shared_with(ProcessId::new(process), &others)
+    };
+    let mut table = Exclusion::new(1);
+    table.entered(at(1, 0), shared(0, [1, 4]));
+    table.entered(at(2, 2), shared(2, [1, 3]));
+    assert_eq!(table.violation(), None, "p0 and p2 share no fork");
+    table.entered(at(3, 1), shared(1, [0, 2]));
+    assert!(table.violation().is_some());
 }
 
 #[test]
@@ -65,6 +83,22 @@ fn concurrency_a_claim_that_waits_for_no_other() {
     assert_eq!(permits.violation(), None, "all permits are taken");
     permits.on_event(at(4, 1), &full[..1]);
     assert!(permits.violation().is_some());
+}
+
+#[test]
+fn concurrency_a_claim_waits_for_claims_inside_and_claims_that_wait() {
+    let reader_inside = [(at(0, 0), Claim::Read)];
+    let mut readers = Concurrency::new(1);
+    readers.on_event(at(1, 1), &reader_inside);
+    readers.requested(at(1, 1), Claim::Write);
+    readers.on_event(at(2, 2), &reader_inside);
+    assert_eq!(readers.violation(), None, "a reader is inside");
+    readers.requested(at(2, 2), Claim::Read);
+    readers.on_event(at(3, 1), &reader_inside);
+    assert_eq!(readers.violation(), None, "a writer waits");
+    readers.answered(at(3, 1));
+    readers.on_event(at(4, 1), &reader_inside);
+    assert!(readers.violation().is_some());
 }
 
 /// Properties that a run of three processes breaks. Values are proposals and decisions in the order of processes.
@@ -378,6 +412,13 @@ fn leaders_and_logs_are_compared() {
     assert_eq!(broken(&complete), []);
     let late = [&committed[..2], &[(1, leads(2)), (0, applied(1, 1))]].concat();
     assert_eq!(broken(&late), [Property::LeaderCompleteness], "committed in an earlier term");
+    let follower = [&committed[..2], &[(1, LogOutput::Follows { term: 2 })], &committed[2..]];
+    let follower = follower.concat();
+    assert_eq!(broken(&follower), [], "a follower may lack it");
+    let later = [(1, leads(1)), (0, leads(2)), (0, appended(1, 2, 1)), (0, applied(1, 1))];
+    assert_eq!(broken(&later), [], "so may a leader of an earlier term");
+    let terms = [(0, appended(1, 1, 1)), (1, appended(1, 2, 2))];
+    assert_eq!(broken(&terms), [], "entries of different terms may differ");
 }
 
 /// Properties that a run of three processes breaks: commands and outputs in order, with their processes.
