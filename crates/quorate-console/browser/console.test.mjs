@@ -359,7 +359,7 @@ withPage("everything is said in the language that is chosen", async (page) => {
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
   await page.reload();
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
-  await visit(page, lab.address, "#/lessons/41");
+  await visit(page, lab.address, "#/lessons/48");
   await page.locator("h1", { hasText: "Dois dentro" }).waitFor();
 });
 
@@ -396,7 +396,7 @@ withPage("another language keeps the moment, the run and the address", async (pa
   const moment = await where(page);
   await say("pt");
   assert.equal(await where(page), moment);
-  await visit(page, lab.address, "#/lessons/15");
+  await visit(page, lab.address, "#/lessons/18");
   await page.keyboard.press("Shift+ArrowRight");
   await page.locator(".question details summary").click();
   await say("en");
