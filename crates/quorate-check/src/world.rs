@@ -89,6 +89,8 @@ pub struct World<'w> {
     pub counter_window: Option<u64>,
     /// Bit set of the processes that never crash.
     pub immune: u64,
+    /// Bit set of the processes whose timers never expire, if timers may expire at any time.
+    pub never_expiring: u64,
     timing: Timing,
     /// Set once an order of deliveries was skipped. A path may then not be a shortest one.
     skipped: AtomicBool,
@@ -120,6 +122,7 @@ impl<'w> World<'w> {
             never_quiescent: false,
             counter_window: None,
             immune: 0,
+            never_expiring: 0,
             timing: Timing::None,
             skipped: AtomicBool::new(false),
             transitions: Interner::default(),
@@ -204,6 +207,7 @@ impl<'w> World<'w> {
             never_quiescent: self.never_quiescent,
             counter_window: self.counter_window,
             immune: self.immune,
+            never_expiring: self.never_expiring,
             timing,
             ..Self::of(self.n, self.store)
         }

@@ -21,6 +21,7 @@ fn config(algorithm: &str, n: usize) -> CheckConfig {
         requests: 1,
         budget: Budget::default(),
         crashable: None,
+        expirable: None,
         lease: 3,
         renewals: Some(0),
         reductions: Reductions::ALL,
@@ -116,14 +117,33 @@ fn replicated_logs_agree_in_every_state() {
     let mut silent = expiring("pbft", 4, 0);
     let process = ProcessSelector::Process(ProcessId::new(3));
     silent.scenario.faults.traitor = vec![Traitor { process, strategy: Strategy::Silent }];
+    // Two timers begin a view change, which the third replica joins.
+    let mut replaced = expiring("pbft", 4, 2);
+    let process = ProcessSelector::Process(ProcessId::new(0));
+    replaced.scenario.faults.traitor = vec![Traitor { process, strategy: Strategy::Silent }];
+    (replaced.scenario.requesters, replaced.scenario.request) =
+        (Requesters::default(), vec![asks_at_once(1)]);
     insta::assert_snapshot!(sound([
         ("pbft of four with a silent replica", silent),
+        ("pbft of four with a silent primary", replaced),
         ("raft of two", expiring("raft", 2, 3)),
         ("raft of three", expiring("raft", 3, 1)),
         ("raft of three with a restart", restarted),
         ("multi-paxos of two", expiring("multi-paxos", 2, 3)),
         ("multi-paxos of three", expiring("multi-paxos", 3, 1)),
     ]));
+}
+
+/// Two processes in turn win four elections, as in figure 8 of the Raft paper. The entries at stake are the no-ops of the leaders.
+#[test]
+fn a_leader_that_counts_replicas_of_an_old_term_loses_a_committed_entry() {
+    let mut figure_8 = expiring("raft-commits-old-terms", 3, 4);
+    (figure_8.requests, figure_8.only) = (0, Some(Property::LeaderCompleteness));
+    figure_8.expirable = Some(ProcessId::all(2).collect());
+    let checked = explored(&figure_8);
+    let broken = checked.report.properties.iter().find(|p| p.status == Status::Violated);
+    assert_eq!(broken.map(|broken| broken.id), Some("leader-completeness"));
+    assert_eq!(checked.steps.len(), 21, "{:?}", checked.steps);
 }
 
 /// A world in which processes make these claims, starting with process 0.

@@ -63,6 +63,7 @@ fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
         requests: 1,
         budget,
         crashable: None,
+        expirable: None,
         lease: 3,
         renewals: Some(0),
         reductions: Reductions::ALL,

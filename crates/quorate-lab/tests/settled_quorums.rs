@@ -19,6 +19,7 @@ fn world(quorums: &str, n: usize, requesters: usize, crashes: u8) -> CheckConfig
         requests: 1,
         budget: Budget { crashes, ..Budget::default() },
         crashable: None,
+        expirable: None,
         lease: 3,
         renewals: Some(0),
         reductions: Reductions::ALL,

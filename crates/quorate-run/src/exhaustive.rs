@@ -46,6 +46,8 @@ pub struct CheckConfig {
     pub budget: Budget,
     /// Processes that may crash; `None` allows all.
     pub crashable: Option<ProcessSet>,
+    /// Processes whose timers may expire, if timers may expire at any time; `None` allows all.
+    pub expirable: Option<ProcessSet>,
     /// Duration of a lease in instants, if the algorithm has leases.
     pub lease: u8,
     /// Maximum number of renewals before a client gives up its lease; `None` for no limit.
@@ -101,6 +103,9 @@ pub struct CheckReport {
     pub counterexample_steps: Option<usize>,
     /// Reason why not every state was visited, if so: `memory`, `depth` or `stopped`.
     pub bounded_by: Option<&'static str>,
+    /// Estimated number of all states as a power of ten, if the search ended early and paths are known to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_magnitude: Option<u32>,
     /// Peak memory use in bytes.
     pub bytes: u64,
     /// Assumptions of the algorithm that the fault budget exceeds.
@@ -395,10 +400,8 @@ fn explore_world(
     if profile.assumes.contains(&Assumption::ServerUp) {
         world.immune = 1 << scenario.server;
     }
-    if let Some(crashable) = &config.crashable {
-        let spared = ProcessId::all(scenario.processes).filter(|it| !crashable.contains(*it));
-        world.immune |= spared.fold(0, |bits, process| bits | 1 << process.index());
-    }
+    world.immune |= all_but(scenario.processes, config.crashable.as_ref());
+    world.never_expiring = all_but(scenario.processes, config.expirable.as_ref());
     world = world.with_traitors(&config.strategies(profile)?);
     let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
@@ -429,8 +432,12 @@ fn explore_world(
             found = full;
         }
     }
+    let ended_early = matches!(found.end, End::Memory | End::Depth | End::Stopped);
+    let (states, depth) = (found.progress.states, found.progress.depth);
+    let estimate = ended_early.then(|| quorate_check::estimate(&world, states, depth)).flatten();
+    let estimated_magnitude = estimate.map(|states| states.log10().round() as u32);
     let mut checked = CheckOutcome {
-        report: report(config, &algorithm, &found),
+        report: CheckReport { estimated_magnitude, ..report(config, &algorithm, &found) },
         scenario: None,
         steps: Vec::new(),
     };
@@ -450,6 +457,15 @@ fn explore_world(
         }
     }
     Ok(checked)
+}
+
+/// Bit set of the processes that are not among the given ones. Without a set there are none.
+fn all_but(n: usize, set: Option<&ProcessSet>) -> u64 {
+    let others = |set: &ProcessSet| {
+        let others = ProcessId::all(n).filter(|process| !set.contains(*process));
+        others.fold(0, |bits, process| bits | 1 << process.index())
+    };
+    set.map_or(0, others)
 }
 
 /// All worlds have the same type of state, so that the search is compiled only once.
@@ -574,7 +590,12 @@ fn report(
     let depth = found.progress.depth;
     let is_limited = profile != &algorithm.unlimited;
     let limit = match is_safe_at_any_time(profile) {
-        true => format!("at most {} timers expire", config.budget.timeouts),
+        true => {
+            let names = config.expirable.iter().flatten().map(|process| format!(" {process}"));
+            let of: String = names.collect();
+            let of = if of.is_empty() { of } else { format!(" of{of}") };
+            format!("at most {} timers{of} expire", config.budget.timeouts)
+        }
         false => format!("the search ends after {ROUNDS} rounds"),
     };
     let judged = |property: Property| {
@@ -662,6 +683,7 @@ fn report(
         counterexample: None,
         counterexample_steps: broken.map(|broken| broken.steps.len()),
         bounded_by,
+        estimated_magnitude: None,
         bytes: found.bytes_most,
         outside: beyond.iter().filter(|pair| outside(pair)).map(|(a, _)| a.id()).collect(),
     }

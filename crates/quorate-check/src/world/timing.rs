@@ -83,7 +83,7 @@ impl World<'_> {
         if state.budget.timeouts == 0 {
             return;
         }
-        for process in state.up() {
+        for process in state.up().filter(|process| self.never_expiring & (1 << process) == 0) {
             for index in 0..self.summary(state, process).timers.len() as u8 {
                 self.push(state, ActionKind::Expire { process, index }, None, successors);
             }

@@ -84,6 +84,9 @@ pub(crate) struct CheckFlags {
     /// Maximum number of timers that expire, for replicated logs, whose timers may expire at any time
     #[arg(long, value_name = "K", default_value_t = 2)]
     pub(crate) timeouts: u8,
+    /// Processes whose timers may expire, such as 0,1, for replicated logs [default: all]
+    #[arg(long, value_name = "P,..")]
+    pub(crate) expiring: Option<SetText>,
     /// Make process P Byzantine: silent, liar, equivocator, two-faced or stutterer (repeatable)
     #[arg(long, value_name = "P:STRATEGY")]
     pub(crate) traitor: Vec<Traitor>,

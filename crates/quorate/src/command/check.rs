@@ -69,12 +69,14 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
             flags.processes
         )));
     }
-    let crashing = flags.crashing.iter().flat_map(|crashing| &crashing.0);
-    if let Some(unknown) = crashing.into_iter().find(|it| it.index() >= flags.processes) {
-        return Err(CommandError::new(format!(
-            "--crashing: there is no process {unknown}; the processes are 0 to {}",
-            flags.processes - 1
-        )));
+    for (flag, chosen) in [("--crashing", &flags.crashing), ("--expiring", &flags.expiring)] {
+        let mut chosen = chosen.iter().flat_map(|set| &set.0);
+        if let Some(unknown) = chosen.find(|it| it.index() >= flags.processes) {
+            return Err(CommandError::new(format!(
+                "{flag}: there is no process {unknown}; the processes are 0 to {}",
+                flags.processes - 1
+            )));
+        }
     }
     let scenario = Scenario {
         // A scenario has either requesters or requests, and the flag has a default.
@@ -107,6 +109,7 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         requests: flags.requests,
         budget: Budget { crashes, recoveries, losses, suspicions, timeouts },
         crashable: flags.crashing.as_ref().map(|crashing| crashing.0.clone()),
+        expirable: flags.expiring.as_ref().map(|expiring| expiring.0.clone()),
         lease: flags.lease,
         renewals: Some(flags.renewals),
         reductions: flags.reductions(),

@@ -47,7 +47,8 @@ struct SearchResult {
     states: u64,
     depth: u32,
     verdict: String,
-    bounded: bool,
+    /// Reason why the search ended early.
+    bounded: Option<String>,
     held: Vec<String>,
     broken: Option<String>,
     steps: Option<usize>,
@@ -199,7 +200,10 @@ impl SearchResult {
             states: report.states,
             depth: report.depth,
             verdict: report.verdict.to_owned(),
-            bounded: report.bounded_by.is_some(),
+            bounded: report.bounded_by.map(|by| match report.estimated_magnitude {
+                Some(magnitude) => format!("{by}, of about 10^{magnitude} states"),
+                None => by.to_owned(),
+            }),
             held: with(Status::Holds).collect(),
             broken: with(Status::Violated).next(),
             steps: report.counterexample_steps,
@@ -225,9 +229,9 @@ fn searches(all: &[(&Cell, &CellResult)]) -> Block {
         (Cell::Search { profile, small }, CellResult::Search(search))
             if profile.specimen.is_none() =>
         {
-            let verdict = match search.bounded {
-                true => format!("no violation to depth {}", search.depth),
-                false => search.verdict.clone(),
+            let verdict = match &search.bounded {
+                Some(why) => format!("holds to depth {}: {why}", search.depth),
+                None => search.verdict.clone(),
             };
             let (states, depth) = (grouped(search.states), search.depth.to_string());
             Some(vec![profile.name.to_owned(), small.words(), states, depth, verdict])
@@ -286,8 +290,10 @@ fn specimens(all: &[(&Cell, &CellResult)]) -> Block {
                     format!("broken: {steps} steps")
                 }
                 (Some(id), Some(steps)) => format!("{id} broken: {steps} steps"),
-                _ if search.bounded => format!("not found to depth {}", search.depth),
-                _ => "cannot happen".to_owned(),
+                _ => match &search.bounded {
+                    Some(why) => format!("not found to depth {}: {why}", search.depth),
+                    None => "cannot happen".to_owned(),
+                },
             };
             let states = grouped(search.states);
             Some(vec![profile.name.to_owned(), small.words(), looked_for, found, states])
@@ -323,7 +329,7 @@ fn smallest(all: &[(&Cell, &CellResult)]) -> Block {
         // If two given requesters cannot cause a failure, two others still may.
         let held = |n: &usize| {
             let worlds = || group.iter().filter(|(_, small, _)| small.n == *n);
-            worlds().all(|(.., search)| search.broken.is_none() && !search.bounded)
+            worlds().all(|(.., search)| search.broken.is_none() && search.bounded.is_none())
                 && worlds().any(|(_, small, _)| small.all_ask())
         };
         let mut cannot: Vec<usize> = group.iter().map(|(_, small, _)| small.n).collect();
@@ -397,8 +403,9 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
         .filter(|profile| !searched(profile))
         .map(|profile| profile.name)
         .collect();
-    let bounded =
-        all.iter().any(|(_, answer)| matches!(answer, CellResult::Search(s) if s.bounded));
+    let bounded = all
+        .iter()
+        .any(|(_, answer)| matches!(answer, CellResult::Search(s) if s.bounded.is_some()));
     let mut notes = vec![
         "A state is counted once however it is reached; deliveries that commute are explored in one order where this \
          loses nothing, and worlds that differ only in the names of processes count as one. So the numbers depend on \
@@ -426,7 +433,9 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
     ];
     if bounded {
         notes.push(
-            "Each search had 5 GiB of memory; one that needed more is listed with its depth."
+            "Each search had 5 GiB of memory. One that needed more is listed with the depth that it reached and an \
+             estimate of the number of all states: an order of magnitude, from the growth up to this depth and the \
+             length of random paths."
                 .to_owned(),
         );
     }
