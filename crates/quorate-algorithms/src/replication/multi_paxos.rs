@@ -8,7 +8,7 @@
 //!   once delays are bounded and losses end.
 //! - **Costs**: 3(n - 1) messages per command at the leader: ACCEPT, ACCEPTED and DECIDED, and one FORWARD from another process;
 //!   two message delays until the leader applies it, three for the others. Besides, n - 1 messages per heartbeat and 2(n - 1)
-//!   for each new leader.
+//!   for each new leader. With each heartbeat before the decision come another ACCEPT and ACCEPTED, and another FORWARD.
 //! - **Departs from the paper**: each process is replica, acceptor and leader at the same time; scouts and commanders are parts of
 //!   the leader's state. A process that hears nothing of a leader for a timeout prepares a ballot of its own; in the paper
 //!   leaders ping each other and back off. Timeouts are functions of the seed, the process and the ballot, and grow with

@@ -8,7 +8,7 @@
 //!   integrity regardless of timing; liveness once delays are bounded and losses end.
 //! - **Costs**: 2(n - 1) messages per command at the leader: APPEND-ENTRIES and APPEND-REPLY, and one FORWARD from another
 //!   process; two message delays until the leader applies it. The others apply it with the next message of the leader.
-//!   Besides, 2(n - 1) messages per heartbeat and per election.
+//!   Besides, 2(n - 1) messages per heartbeat and per election, and another FORWARD with each heartbeat that overtakes the entry.
 //! - **Departs from the paper**: no snapshots, no membership changes and no reads. A message carries at most one entry, which the
 //!   paper permits. A process that is not the leader keeps the commands of its client, sends them to the leader that it
 //!   knows, and again with each heartbeat until they are in its log; in the paper the client finds the leader. A leader
