@@ -32,4 +32,4 @@ pub use users::{
     ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,
     MutexUsers, ReplicationUserState, ReplicationUsers, SnapshotUserState, SnapshotUsers, Users,
 };
-pub use world::{Action, ActionKind, Budget, State, World};
+pub use world::{Action, ActionKind, Budget, ErasedFamily, ErasedProcesses, State, World};

@@ -14,6 +14,7 @@
 //! result of each input to it (`transition.rs`).
 
 mod action;
+mod erased;
 mod interner;
 mod node_store;
 mod reduction;
@@ -37,6 +38,7 @@ use symmetry::Renaming;
 use transition::{Input, Transition};
 
 pub use action::{Action, ActionKind};
+pub use erased::{ErasedFamily, ErasedProcesses};
 pub use state::State;
 
 /// Maximum number of processes. Relations between two processes are kept in 64 bits, one bit per pair.

@@ -9,15 +9,13 @@ use std::ops::ControlFlow;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
-    Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
+    ErasedFamily, Exploration, Model, MulticastUsers, MutexUsers, Progress, State, World,
 };
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::election::{self, Candidates, Election};
 use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
-use quorate_core::{
-    Assumption, Data, Layer, ProcessId, ProcessSet, Profile, Property, Reason, Span,
-};
+use quorate_core::{Assumption, Layer, ProcessId, ProcessSet, Profile, Property, Span};
 use quorate_sim::fault::Traitor;
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::ProcessSelector;
@@ -324,16 +322,16 @@ impl CheckConfig {
 /// Explores the world of an algorithm with these users. If no user ever reaches its goal, nothing is shown;
 /// `vacuous` is the message for that case. This is compiled for every family. Code that does not depend
 /// on the family is below. An input to a process is computed only once, so its type is hardly worth knowing.
-fn explore_algorithm<C: Data, O: Data, E: Reason>(
+fn explore_algorithm<U: ErasedFamily>(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
-    algorithm: &ErasedAlgorithm<C, O, E>,
-    users: impl Users<Command = C, Output = O>,
+    algorithm: &ErasedAlgorithm<U::Command, U::Output, U::Misuse>,
+    users: U,
     vacuous: &str,
 ) -> Explored {
     let setup = check_setup(config, &algorithm.facts)?;
     let build = algorithm.alone.build;
-    let mut world = World::new(setup.n, |id| build(&setup, id), users);
+    let mut world = users.world(setup.n, Box::new(|id| build(&setup, id)));
     world.counter_window = algorithm.facts.counter_window.map(|window| window(setup.n));
     let algorithm = ExploredAlgorithm {
         profile: (algorithm.facts.profile_of)(&setup),

@@ -1,10 +1,12 @@
-//! Simulation of an algorithm. Algorithms are driven without their types, so that a world is compiled once for each family
-//! and not for each algorithm. With the feature `fast` it is compiled for each algorithm as well.
+//! Simulation of an algorithm. Algorithms are driven without their types, in worlds that quorate-sim has compiled, one for
+//! each family. With the feature `fast` a world is compiled here for each algorithm as well.
 
 use std::marker::PhantomData;
 
 use quorate_algorithms::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Piggybacking, Setup};
+#[cfg(feature = "fast")]
+use quorate_core::Process;
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::allocation::{self, Allocation};
 use quorate_core::clock_sync::{self, ClockSync};
@@ -15,13 +17,12 @@ use quorate_core::multicast::{self, Multicast};
 use quorate_core::mutex::{self, Mutex};
 use quorate_core::replication::{self, Replication};
 use quorate_core::snapshot::{self, Snapshot};
-use quorate_core::{Belief, Data, Either, Erased, Kind, Process, ProcessId, Reason, Span};
+use quorate_core::{Belief, Data, Either, Erased, Kind, ProcessId, Reason, Span};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError, Scenario,
-    run_agreement, run_allocation, run_clock, run_detection, run_detector, run_election,
-    run_multicast, run_mutex, run_replication, run_snapshot,
+    self as sim, AlgorithmInfo, ClockRoles, Conditions, Driver, Outcome, ProcessFactory, RunError,
+    Scenario,
 };
 
 #[cfg(feature = "fast")]
@@ -68,6 +69,14 @@ trait Family {
     type Output: Data;
     type Misuse: Reason;
 
+    /// Runs processes without their types, in the world that quorate-sim has compiled for them.
+    fn run_erased(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, Erased<Self::Command, Self::Output, Self::Misuse>>,
+    ) -> Result<Outcome, RunError>;
+
+    /// Runs processes of one type, in a world that is compiled for them.
+    #[cfg(feature = "fast")]
     fn run<P>(run: Run<'_, '_, '_>, factory: ProcessFactory<'_, P>) -> Result<Outcome, RunError>
     where
         P: Process<Command = Self::Command, Output = Self::Output, Misuse = Self::Misuse> + 'static;
@@ -89,147 +98,56 @@ struct Run<'a, 't, 's> {
     trace: Option<&'t mut (dyn TraceSink + 's)>,
 }
 
-struct MutexFamily;
+/// Defines families: their types, their functions of quorate-sim, and the argument that only this family has.
+macro_rules! families {
+    ($($Family:ident: $Command:ty, $Output:ty, $Misuse:ty, $typed:path, $erased:path
+        $(, |$run:ident| $argument:expr)?;)*) => {$(
+        struct $Family;
 
-impl Family for MutexFamily {
-    type Command = mutex::Command;
-    type Output = mutex::Output;
-    type Misuse = mutex::Misuse;
+        impl Family for $Family {
+            type Command = $Command;
+            type Output = $Output;
+            type Misuse = $Misuse;
 
-    fn run<P: Mutex + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        run_mutex(run.scenario, &run.info, run.conditions, factory, run.trace)
-    }
+            fn run_erased(
+                mut run: Run<'_, '_, '_>,
+                factory: ProcessFactory<'_, Erased<$Command, $Output, $Misuse>>,
+            ) -> Result<Outcome, RunError> {
+                let trace = run.trace.take();
+                $erased(run.scenario, &run.info, $({ let $run = &run; $argument },)? run.conditions, factory, trace)
+            }
+
+            #[cfg(feature = "fast")]
+            fn run<P>(mut run: Run<'_, '_, '_>, factory: ProcessFactory<'_, P>) -> Result<Outcome, RunError>
+            where
+                P: Process<Command = $Command, Output = $Output, Misuse = $Misuse> + 'static,
+            {
+                let trace = run.trace.take();
+                $typed(run.scenario, &run.info, $({ let $run = &run; $argument },)? run.conditions, factory, trace)
+            }
+        }
+    )*};
 }
 
-struct ElectionFamily;
-
-impl Family for ElectionFamily {
-    type Command = election::Command;
-    type Output = election::Output;
-    type Misuse = election::Misuse;
-
-    fn run<P: Election + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        let Run { scenario, info, bytes_per_other, conditions, trace, .. } = run;
-        run_election(scenario, &info, bytes_per_other, conditions, factory, trace)
-    }
+families! {
+    MutexFamily: mutex::Command, mutex::Output, mutex::Misuse, sim::run_mutex, sim::run_erased_mutex;
+    ElectionFamily: election::Command, election::Output, election::Misuse, sim::run_election, sim::run_erased_election,
+        |run| run.bytes_per_other;
+    AgreementFamily: agreement::Command, agreement::Output, agreement::Misuse, sim::run_agreement, sim::run_erased_agreement,
+        |run| run.facts.agreement_kind;
+    MulticastFamily: multicast::Command, multicast::Output, multicast::Misuse, sim::run_multicast, sim::run_erased_multicast;
+    ClockFamily: clock_sync::Command, clock_sync::Output, clock_sync::Misuse, sim::run_clock, sim::run_erased_clock,
+        |run| if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
+    AllocationFamily: allocation::Command, allocation::Output, allocation::Misuse, sim::run_allocation,
+        sim::run_erased_allocation, |run| run.facts.claim_kind;
+    SnapshotFamily: snapshot::Command, snapshot::Output, snapshot::Misuse, sim::run_snapshot, sim::run_erased_snapshot;
+    DetectionFamily: detection::Command, detection::Output, detection::Misuse, sim::run_detection, sim::run_erased_detection,
+        |run| run.facts.stable_property;
+    ReplicationFamily: replication::Command, replication::Output, replication::Misuse, sim::run_replication,
+        sim::run_erased_replication;
 }
 
-struct AgreementFamily;
-
-impl Family for AgreementFamily {
-    type Command = agreement::Command;
-    type Output = agreement::Output;
-    type Misuse = agreement::Misuse;
-
-    fn run<P: Agreement + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        let kind = run.facts.agreement_kind;
-        run_agreement(run.scenario, &run.info, kind, run.conditions, factory, run.trace)
-    }
-}
-
-struct MulticastFamily;
-
-impl Family for MulticastFamily {
-    type Command = multicast::Command;
-    type Output = multicast::Output;
-    type Misuse = multicast::Misuse;
-
-    fn run<P: Multicast + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        run_multicast(run.scenario, &run.info, run.conditions, factory, run.trace)
-    }
-}
-
-struct ClockFamily;
-
-impl Family for ClockFamily {
-    type Command = clock_sync::Command;
-    type Output = clock_sync::Output;
-    type Misuse = clock_sync::Misuse;
-
-    fn run<P: ClockSync + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        let roles = if run.facts.asks_servers { ClockRoles::Servers } else { ClockRoles::Master };
-        run_clock(run.scenario, &run.info, roles, run.conditions, factory, run.trace)
-    }
-}
-
-struct AllocationFamily;
-
-impl Family for AllocationFamily {
-    type Command = allocation::Command;
-    type Output = allocation::Output;
-    type Misuse = allocation::Misuse;
-
-    fn run<P: Allocation + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        let kind = run.facts.claim_kind;
-        run_allocation(run.scenario, &run.info, kind, run.conditions, factory, run.trace)
-    }
-}
-
-struct SnapshotFamily;
-
-impl Family for SnapshotFamily {
-    type Command = snapshot::Command;
-    type Output = snapshot::Output;
-    type Misuse = snapshot::Misuse;
-
-    fn run<P: Snapshot + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        run_snapshot(run.scenario, &run.info, run.conditions, factory, run.trace)
-    }
-}
-
-struct DetectionFamily;
-
-impl Family for DetectionFamily {
-    type Command = detection::Command;
-    type Output = detection::Output;
-    type Misuse = detection::Misuse;
-
-    fn run<P: Detection + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        let property = run.facts.stable_property;
-        run_detection(run.scenario, &run.info, property, run.conditions, factory, run.trace)
-    }
-}
-
-struct ReplicationFamily;
-
-impl Family for ReplicationFamily {
-    type Command = replication::Command;
-    type Output = replication::Output;
-    type Misuse = replication::Misuse;
-
-    fn run<P: Replication + 'static>(
-        run: Run<'_, '_, '_>,
-        factory: ProcessFactory<'_, P>,
-    ) -> Result<Outcome, RunError> {
-        run_replication(run.scenario, &run.info, run.conditions, factory, run.trace)
-    }
-}
-
-/// Failure detectors. Their commands and errors are for layers above them.
+/// Failure detectors. Their commands and errors are for layers above them. So their worlds are compiled here.
 struct DetectorFamily<C, E>(PhantomData<(C, E)>);
 
 impl<C: Data, E: Reason> Family for DetectorFamily<C, E> {
@@ -237,11 +155,19 @@ impl<C: Data, E: Reason> Family for DetectorFamily<C, E> {
     type Output = Belief;
     type Misuse = E;
 
+    fn run_erased(
+        run: Run<'_, '_, '_>,
+        factory: ProcessFactory<'_, Erased<C, Belief, E>>,
+    ) -> Result<Outcome, RunError> {
+        sim::run_detector(run.scenario, &run.info, run.round, run.conditions, factory, run.trace)
+    }
+
+    #[cfg(feature = "fast")]
     fn run<P>(run: Run<'_, '_, '_>, factory: ProcessFactory<'_, P>) -> Result<Outcome, RunError>
     where
         P: Process<Command = C, Output = Belief, Misuse = E> + 'static,
     {
-        run_detector(run.scenario, &run.info, run.round, run.conditions, factory, run.trace)
+        sim::run_detector(run.scenario, &run.info, run.round, run.conditions, factory, run.trace)
     }
 }
 
@@ -311,7 +237,7 @@ fn simulate_erased<F: Family>(
     process: &ErasedProcess<F::Command, F::Output, F::Misuse>,
 ) -> Simulated {
     start::<F>(simulation, algorithm, process.kinds, |run, setup, driver| {
-        F::run(run, process.factory(setup, driver))
+        F::run_erased(run, process.factory(setup, driver))
     })
 }
 
@@ -322,7 +248,7 @@ fn simulate_over<F: Family>(
     below: DetectorBuilder,
 ) -> Simulated {
     start::<F>(simulation, algorithm, algorithm.kinds_over_detector(), |run, setup, driver| {
-        F::run(run, algorithm.factory_over(below, setup, driver))
+        F::run_erased(run, algorithm.factory_over(below, setup, driver))
     })
 }
 

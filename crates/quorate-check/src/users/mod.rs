@@ -15,7 +15,7 @@ mod snapshot;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use quorate_core::{ProcessId, Property};
+use quorate_core::{Data, ProcessId, Property};
 
 pub use agreement::{AgreementUserState, AgreementUsers};
 pub use allocation::{AllocationUserState, AllocationUsers};
@@ -29,9 +29,9 @@ pub use snapshot::{SnapshotUserState, SnapshotUsers};
 /// The users of a family of algorithms.
 pub trait Users: Send + Sync {
     /// Command that a user may issue.
-    type Command;
+    type Command: Data;
     /// Output that a user may receive.
-    type Output;
+    type Output: Data;
     /// State of the user at one process.
     type UserState: Clone + Eq + Hash + Debug + Send + Sync;
 

@@ -6,6 +6,7 @@
 mod algorithm_info;
 mod assumptions;
 mod budget;
+mod erased;
 mod error;
 mod execute;
 mod expectations;
@@ -17,6 +18,11 @@ mod watch;
 
 pub use algorithm_info::AlgorithmInfo;
 pub use budget::MemoryFootprint;
+pub use erased::{
+    run_erased_agreement, run_erased_allocation, run_erased_clock, run_erased_detection,
+    run_erased_election, run_erased_multicast, run_erased_mutex, run_erased_replication,
+    run_erased_snapshot,
+};
 pub use error::{Bytes, RunError};
 pub use execute::{Conditions, Outcome, ProcessFactory};
 pub use users::{
