@@ -71,6 +71,8 @@ pub enum Extent {
     Exactly,
     /// There are rows that begin like this, and no others. The process does not know the further columns.
     Beginnings,
+    /// Not determined, but of the possible steps of the model one is taken that drops all other rows.
+    Preferably,
 }
 
 /// The rows that the state of one process implies. Its rows of relations that are not mentioned are not determined.
@@ -99,6 +101,15 @@ impl AbstractState {
         rows: impl IntoIterator<Item = [Element; N]>,
     ) {
         self.add(relation, Extent::Beginnings, rows);
+    }
+
+    /// Says that the process has only these rows of the relation, although the model may keep others.
+    pub fn preferably<const N: usize>(
+        &mut self,
+        relation: &'static str,
+        rows: impl IntoIterator<Item = [Element; N]>,
+    ) {
+        self.add(relation, Extent::Preferably, rows);
     }
 
     /// Adds an element that actions may be about, although no row contains it.
@@ -160,7 +171,7 @@ pub trait Abstraction {
         rows: &mut Rows,
     );
 
-    /// Adds the rows that the model has from when a process has handled the message.
+    /// Adds the rows that the model has from when a process has handled the message, and not before.
     fn handled(
         &self,
         sent: &MessageInFlight<'_, <Self::Process as Process>::Message>,

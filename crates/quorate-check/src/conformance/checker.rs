@@ -68,8 +68,12 @@ pub struct Checker<'m> {
     pub(super) known: Vec<Vec<Known>>,
     /// Rows of each relation that the processes imply.
     pub(super) implied: Vec<RowSet>,
+    /// Rows of the process that has handled the last input, where the model may have more.
+    pub(super) preferred: Vec<(usize, RowSet)>,
     /// Rows that messages imply, with the number of messages. The model may have more rows.
     pub(super) demanded: SortedMap<(usize, Row), u32>,
+    /// Rows that the model must not have before a message has arrived. Otherwise a step might be explained by another message.
+    forbidden: SortedMap<(usize, Row), u32>,
     pub(super) statistics: Statistics,
     /// Elements that were added since the axioms were last evaluated.
     is_extended: bool,
@@ -87,7 +91,9 @@ impl<'m> Checker<'m> {
             structure: Structure::new(&model.signature, orders),
             known: vec![Vec::new(); relations],
             implied: vec![RowSet::default(); relations],
+            preferred: Vec::new(),
             demanded: SortedMap::new(),
+            forbidden: SortedMap::new(),
             statistics: Statistics::default(),
             is_extended: false,
         };
@@ -152,15 +158,19 @@ impl<'m> Checker<'m> {
         rows.iter().for_each(|row| *self.demanded.entry(*row).or_insert(0) += 1);
     }
 
-    /// A message is no longer in flight.
+    /// Ends what was required for a message that is no longer in flight.
     pub(super) fn release(&mut self, rows: &[NumberedRow]) {
-        for row in rows {
-            let Some(number) = self.demanded.get_mut(row) else { continue };
-            *number -= 1;
-            if *number == 0 {
-                self.demanded.remove(row);
-            }
-        }
+        count_down(&mut self.demanded, rows);
+    }
+
+    /// Forbids rows as long as a message is in flight.
+    pub(super) fn forbid(&mut self, rows: &[NumberedRow]) {
+        rows.iter().for_each(|row| *self.forbidden.entry(*row).or_insert(0) += 1);
+    }
+
+    /// Allows rows of a message that is no longer in flight.
+    pub(super) fn allow(&mut self, rows: &[NumberedRow]) {
+        count_down(&mut self.forbidden, rows);
     }
 
     /// Replaces what a process implies.
@@ -185,11 +195,21 @@ impl<'m> Checker<'m> {
         state.mentioned.iter().for_each(|element| {
             self.intern(element, guide);
         });
+        self.preferred.clear();
         for (name, extent, rows) in &state.relations {
             let relation = self.relation(name);
+            if *extent == Extent::Preferably {
+                let mut preferred = RowSet::default();
+                for row in rows {
+                    preferred.insert(self.row(row, guide));
+                }
+                self.preferred.push((relation, preferred));
+                continue;
+            }
             let columns = self.model.signature.relations[relation].columns.len();
             self.known[relation][usize::from(actor)] = match extent {
                 Extent::Exactly => Known::Exactly,
+                Extent::Preferably => Known::Nothing,
                 Extent::Beginnings => Known::Beginnings(rows.first().map_or(1, Vec::len)),
             };
             for row in rows {
@@ -218,6 +238,9 @@ impl<'m> Checker<'m> {
             (rows.contains(row), self.demanded.contains_key(&(relation, *row)));
         match self.known(relation, row[0]) {
             _ if demanded => (Goal { relation, row: *row, columns, present: true }, !is_there),
+            _ if self.forbidden.contains_key(&(relation, *row)) => {
+                (Goal { relation, row: *row, columns, present: false }, is_there)
+            }
             Known::Nothing => (Goal { relation, row: *row, columns, present: !is_there }, false),
             Known::Exactly => {
                 let present = self.implied[relation].contains(row);
@@ -355,6 +378,16 @@ impl<'m> Checker<'m> {
             before: self.describe(&self.structure, guide),
             after: self.describe(&self.implied_structure(goals), guide),
         })
+    }
+}
+
+fn count_down(numbers: &mut SortedMap<NumberedRow, u32>, rows: &[NumberedRow]) {
+    for row in rows {
+        let Some(number) = numbers.get_mut(row) else { continue };
+        *number -= 1;
+        if *number == 0 {
+            numbers.remove(row);
+        }
     }
 }
 

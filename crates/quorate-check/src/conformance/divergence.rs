@@ -20,6 +20,14 @@ pub struct Divergence {
     pub after: Vec<String>,
 }
 
+impl Divergence {
+    /// The problem, the input and the first difference, in one line.
+    pub fn summary(&self) -> String {
+        let difference = self.differences.first().map_or_else(String::new, |it| format!(": {it}"));
+        format!("{}, {}{difference}", self.problem, self.input)
+    }
+}
+
 impl Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.problem)?;

@@ -94,6 +94,7 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
     fn arrived(&mut self, tag: u32, is_handled: bool) {
         let Some(message) = self.messages.get(tag as usize) else { return };
         self.checker.release(&message.rows);
+        self.checker.allow(&message.handled);
         if is_handled {
             self.consumed.clone_from(&message.rows);
             self.checker.demand(&message.handled);
@@ -173,6 +174,7 @@ impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
             self.lost.extend(rows);
             return u32::MAX;
         }
+        self.checker.forbid(&handled);
         self.messages.push(Sent { rows, handled });
         (self.messages.len() - 1) as u32
     }

@@ -55,8 +55,8 @@ struct Search<'c, 'm> {
     checker: &'c mut Checker<'m>,
     actor: ElementId,
     goals: SortedSet<Goal>,
-    /// Rows that an action probably removes, because the message of the input implied them.
-    consumed: Vec<Goal>,
+    /// Rows that the model need not lose, but that an action should remove if it can.
+    wishes: Vec<Goal>,
     /// Net changes of the visited states.
     visited: SortedSet<Vec<RowChange>>,
     /// Changes since the state before the step, in ascending order.
@@ -79,8 +79,8 @@ impl Checker<'_> {
         if let Err(problem) = self.check_axioms() {
             return Err(self.divergence(describe(), problem, &goals, Vec::new(), guide));
         }
-        let consumed = self.consumed_goals(input.consumed);
-        if goals.is_empty() && consumed.is_empty() {
+        let wishes = self.wishes(input.actor, input.consumed);
+        if goals.is_empty() && wishes.is_empty() {
             return Ok(());
         }
         let before = goals.clone();
@@ -88,7 +88,7 @@ impl Checker<'_> {
             checker: self,
             actor: input.actor,
             goals,
-            consumed,
+            wishes,
             visited: SortedSet::new(),
             changes: Vec::new(),
             taken: Vec::new(),
@@ -125,8 +125,9 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Rows that the message of an input has implied, and that no other message implies.
-    fn consumed_goals(&self, consumed: &[NumberedRow]) -> Vec<Goal> {
+    /// Rows that should be gone after the step: those that the message of the input has implied and no other message implies,
+    /// and those that the process does not have, although it does not determine them.
+    fn wishes(&self, actor: ElementId, consumed: &[NumberedRow]) -> Vec<Goal> {
         let is_free = |row: &&NumberedRow| {
             !self.demanded.contains_key(row) && self.structure.rows(row.0).contains(&row.1)
         };
@@ -136,7 +137,13 @@ impl Checker<'_> {
             columns: self.model.signature.relations[*relation].columns.len(),
             present: false,
         };
-        consumed.iter().filter(is_free).map(goal).collect()
+        let mut unwanted: Vec<NumberedRow> = consumed.iter().filter(is_free).copied().collect();
+        for (relation, preferred) in &self.preferred {
+            let present = self.structure.rows(*relation).beginning_with(&[actor]);
+            let others = present.iter().filter(|row| !preferred.contains(row));
+            unwanted.extend(others.map(|row| (*relation, *row)));
+        }
+        unwanted.iter().map(goal).collect()
     }
 
     fn text(&self, instance: &Instance, guide: &ElementGuide<'_>) -> String {
@@ -156,7 +163,7 @@ impl Search<'_, '_> {
             return false;
         }
         let towards = self.towards_goals();
-        // A message that has arrived is consumed if an action can do that, even if nothing else would differ.
+        // Wishes are fulfilled if an action can do that, even if there is no other difference.
         if self.goals.is_empty() && towards.is_empty() {
             return true;
         }
@@ -219,11 +226,11 @@ impl Search<'_, '_> {
     /// Possible actions that remove a difference, without duplicates.
     fn towards_goals(&self) -> SortedSet<Instance> {
         let mut found = SortedSet::new();
-        let consumed = self
-            .consumed
+        let wishes = self
+            .wishes
             .iter()
             .filter(|goal| self.checker.structure.rows(goal.relation).contains(&goal.row));
-        for goal in self.goals.iter().chain(consumed) {
+        for goal in self.goals.iter().chain(wishes) {
             for (number, action) in self.checker.model.actions.iter().enumerate() {
                 for change in
                     action.changes.iter().filter(|change| change.relation == goal.relation)

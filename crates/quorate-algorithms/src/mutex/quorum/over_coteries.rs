@@ -99,8 +99,12 @@ impl Abstraction for OverCoteries {
                 state.exactly("current", sent.voters.iter().map(|voter| of_voter(sent, voter)));
                 state.exactly("counted", votes.iter().map(|voter| of_voter(sent, voter)));
             }
-            // The model keeps the votes with which a process has entered. The code does not.
-            Phase::Inside(_) => {}
+            // The model keeps the votes with which a process has entered, also those of processes that crash meanwhile. The code
+            // does not. Both drop the votes of a crash with which the process enters.
+            Phase::Inside(sent) => {
+                let voters = sent.voters.iter();
+                state.preferably("current", voters.map(|voter| of_voter(sent, voter)));
+            }
         }
         state
     }

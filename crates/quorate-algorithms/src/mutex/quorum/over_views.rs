@@ -106,8 +106,12 @@ impl Abstraction for OverViews {
                     candidacy.votes.iter().map(|voter| of_voter(request, voter)),
                 );
             }
-            // The model keeps the votes with which a process has entered. The code does not.
-            Phase::Inside(_) => {}
+            // The model keeps the votes with which a process has entered, also those of processes that crash meanwhile. The code
+            // does not. Both drop the votes of a crash with which the process enters.
+            Phase::Inside(request) => {
+                let voters = request.voters.iter();
+                state.preferably("current", voters.map(|voter| of_voter(request, voter)));
+            }
         }
         state
     }
