@@ -4,8 +4,10 @@
 //! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
 //! copy of the workspace, and a test of whole nodes has to fail. With `--properties` the definitions of properties are
 //! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. With `--quorum` the
-//! rules of the quorum mutex over views are removed, and a small world has to fail. A mutant that survives is an untested rule.
+//! rules of the quorum mutex over views are removed, and a small world has to fail. With `--conformance` rules of the quorum mutex
+//! are removed, and trace validation has to notice. A mutant that survives is an untested rule.
 
+mod conformance_rules;
 mod node_rules;
 mod property_rules;
 mod quorum_rules;
@@ -43,6 +45,10 @@ struct MutationTarget {
     storms: &'static str,
     /// Whether every suite has to notice, and not only one.
     every_suite: bool,
+    /// Whether a mutant that exceeds the timeout counts as caught.
+    may_hang: bool,
+    /// Rules that no suite can notice, with the reason.
+    unnoticed: &'static [(&'static str, &'static str)],
 }
 
 /// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so they are
@@ -58,6 +64,8 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
     ],
     storms: "1500",
     every_suite: false,
+    may_hang: true,
+    unnoticed: &[],
 };
 
 /// The tests of the service are not optimised otherwise. Hundreds of storms take longer than the compiler then.
@@ -75,6 +83,8 @@ const RELAYS: MutationTarget = MutationTarget {
     ],
     storms: "300",
     every_suite: false,
+    may_hang: true,
+    unnoticed: &[],
 };
 
 /// Definitions of properties. The simulator's monitors and the explorer's users both use them, so both have to notice.
@@ -89,6 +99,8 @@ const PROPERTIES: MutationTarget = MutationTarget {
     ],
     storms: "0",
     every_suite: true,
+    may_hang: true,
+    unnoticed: &[],
 };
 
 /// The quorum mutex over views, its agreement on crashes, and a quorum system.
@@ -103,6 +115,37 @@ const QUORUM: MutationTarget = MutationTarget {
     ],
     storms: "0",
     every_suite: false,
+    may_hang: true,
+    unnoticed: &[],
+};
+
+/// Ten thousand runs take minutes with debug assertions, and twice as long with the usual optimisation of tests.
+const UNCHECKED: &str = "profile.test.debug-assertions=false";
+const FAST_CHECKER: &str = "profile.test.package.quorate-check.opt-level=3";
+
+/// The quorum mutex, whose steps have to be those of its proved model. The number of storms is the number of runs.
+const CONFORMANCE: MutationTarget = MutationTarget {
+    rules: conformance_rules::RULES,
+    source: "crates",
+    copied: "crates",
+    folder: "mutants-conformance",
+    suites: &[(
+        "trace validation",
+        &[
+            "--config",
+            UNCHECKED,
+            "--config",
+            FAST_CHECKER,
+            "-p",
+            "quorate-check",
+            "--test",
+            "conformance",
+        ],
+    )],
+    storms: "10000",
+    every_suite: false,
+    may_hang: false,
+    unnoticed: conformance_rules::UNNOTICED,
 };
 
 /// Default timeout of one test suite, in seconds; `--timeout` overrides it. A rule may be what ends a loop, or what lets
@@ -123,8 +166,13 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
         copy.mutate(rule)?;
         let outcome = copy.test(&limits)?;
         println!("{:<48} {}", rule.name, outcome.text());
-        if !outcome.is_caught() {
-            survivors.push(rule.name);
+        let is_caught = outcome.is_caught()
+            && (target.may_hang || !matches!(outcome, MutantOutcome::TimedOut(_)));
+        let reason = target.unnoticed.iter().find(|(name, _)| *name == rule.name);
+        match reason {
+            Some((_, reason)) if !is_caught => println!("{:<48} {reason}", ""),
+            _ if !is_caught => survivors.push(rule.name),
+            _ => {}
         }
         copy.restore(rule)?;
     }
@@ -150,12 +198,13 @@ fn parse<'a>(
         _ if words.contains(&"--nodes") => &RELAYS,
         _ if words.contains(&"--properties") => &PROPERTIES,
         _ if words.contains(&"--quorum") => &QUORUM,
+        _ if words.contains(&"--conformance") => &CONFORMANCE,
         _ => &LEASED_QUORUM,
     };
     let mut limits =
         TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let targets = ["--nodes", "--properties", "--quorum"];
+    let targets = ["--nodes", "--properties", "--quorum", "--conformance"];
     let mut words = words.iter().filter(|word| !targets.contains(*word));
     while let Some(word) = words.next() {
         let mut number = || {
@@ -200,7 +249,7 @@ impl MutantOutcome {
         match self {
             Self::Passed => "passes".to_owned(),
             Self::Caught(suite, how) => format!("caught by the {suite}: {how}"),
-            Self::TimedOut(suite) => format!("caught by timeout of the {suite}"),
+            Self::TimedOut(suite) => format!("exceeds the timeout of the {suite}"),
             Self::Missed(suite) => format!("not caught by the {suite}"),
             Self::DoesNotCompile(error) => format!("does not compile: {error}"),
         }
@@ -373,7 +422,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        for target in [&LEASED_QUORUM, &RELAYS, &PROPERTIES] {
+        for target in [&LEASED_QUORUM, &RELAYS, &PROPERTIES, &QUORUM, &CONFORMANCE] {
             let (module, rules) = (crate::root().join(target.source), target.rules);
             for (index, rule) in rules.iter().enumerate() {
                 let before = &rules[..index];

@@ -50,7 +50,7 @@ impl Proof {
 }
 
 /// The longest first, so that no core is idle at the end.
-const PROOFS: [Proof; 17] = [
+const PROOFS: [Proof; 18] = [
     Proof::mutants("proofs/locks.py", "mutants of the locks let two in"),
     Proof::mutants("proofs/raft.py", "mutants of Raft lose an entry"),
     Proof::mutants("proofs/settled_quorums.py", "mutants of settled quorums let two in"),
@@ -68,7 +68,11 @@ const PROOFS: [Proof; 17] = [
     Proof::mutants("proofs/suzuki_kasami.py", "mutants of Suzuki-Kasami let two in"),
     Proof::new("proofs/maekawa.py", "Maekawa excludes"),
     Proof::new("proofs/suzuki_kasami.py", "Suzuki-Kasami excludes"),
+    Proof::new(MODELS, "exported models are those of the proofs"),
 ];
+
+/// The program that compares the models of trace validation with the proofs, or writes them.
+const MODELS: &str = "proofs/export.py";
 
 /// Programs that CI runs: the proofs of the algorithms, without the mutants of the large ones.
 fn is_in_slice(proof: &Proof) -> bool {
@@ -91,14 +95,17 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
 }
 
 /// Runs all proofs, with further options such as `--seed 7` for each of them, and prints a summary. With the option `--slice` it runs
-/// the short ones only. Returns whether all of them succeed.
+/// the short ones only, and with `--models` only the comparison of the exported models. Returns whether all of them succeed.
 pub(crate) fn run(root: &Path, options: &[&str]) -> io::Result<bool> {
-    let slice = options.contains(&"--slice");
+    let (slice, models) = (options.contains(&"--slice"), options.contains(&"--models"));
+    let own = ["--slice", "--models"];
     let options: Vec<&str> =
-        options.iter().copied().filter(|option| *option != "--slice").collect();
+        options.iter().copied().filter(|option| !own.contains(option)).collect();
     let second_solver = options.iter().any(|option| option.ends_with("cvc5"));
     let python = Python::with(root, if second_solver { REQUIREMENTS_CVC5 } else { REQUIREMENTS })?;
-    let chosen = PROOFS.iter().filter(|proof| !slice || is_in_slice(proof));
+    let is_chosen =
+        |proof: &&Proof| (!slice || is_in_slice(proof)) && (!models || proof.file == MODELS);
+    let chosen = PROOFS.iter().filter(is_chosen);
     let waiting = Mutex::new(chosen.enumerate().collect::<VecDeque<_>>());
     let results = Mutex::new(Vec::new());
     let lane = || -> io::Result<()> {

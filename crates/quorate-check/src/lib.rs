@@ -11,6 +11,7 @@
 //! - [`estimate()`] estimates the number of states from a part of them.
 //! - [`quorums`] analyses quorum systems.
 
+pub mod conformance;
 mod counterexample;
 mod estimate;
 mod explore;

@@ -26,6 +26,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod abstraction;
 pub mod agreement;
 pub mod allocation;
 mod below_erased;

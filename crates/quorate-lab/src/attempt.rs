@@ -7,10 +7,13 @@ use std::sync::Once;
 use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Report, Scenario};
 
-use crate::{CannotRun, run};
+use crate::{CannotRun, conformance, run};
 
 /// Name under which a panic is listed among violated properties.
 pub const PANIC: &str = "panic";
+
+/// Name under which a step that the model does not allow is listed among violated properties.
+pub const CONFORMANCE: &str = "conformance";
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,8 @@ pub enum Attempt {
     Ran(Box<Report>),
     /// The algorithm or a monitor panicked with this message.
     Panicked(String),
+    /// All properties hold, but a step is none that the proved model of the algorithm allows.
+    Diverged(String),
 }
 
 impl Attempt {
@@ -31,6 +36,7 @@ impl Attempt {
                 violated.map(|property| (property.id, property.detail.as_str())).collect()
             }
             Self::Panicked(message) => vec![(PANIC, message)],
+            Self::Diverged(summary) => vec![(CONFORMANCE, summary)],
         }
     }
 
@@ -41,7 +47,7 @@ impl Attempt {
                 let broken = report.assumptions.iter().filter(|assumption| !assumption.met);
                 broken.map(|assumption| assumption.id).collect()
             }
-            Self::Panicked(_) => Vec::new(),
+            Self::Panicked(_) | Self::Diverged(_) => Vec::new(),
         }
     }
 }
@@ -52,6 +58,19 @@ pub fn attempt(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, C
         Ok(done) => Ok(Attempt::Ran(Box::new(done?.report))),
         Err(message) => Ok(Attempt::Panicked(message)),
     }
+}
+
+/// The same for a run whose steps are compared with the proved model of the algorithm, if all properties hold.
+pub fn attempt_in_model(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, CannotRun> {
+    let attempt = attempt(scenario, conditions)?;
+    if !attempt.broken().is_empty() {
+        return Ok(attempt);
+    }
+    let divergence = match catch_panic(|| conformance(scenario, conditions)) {
+        Ok(report) => report?.divergence,
+        Err(message) => return Ok(Attempt::Panicked(message)),
+    };
+    Ok(divergence.map_or(attempt, |divergence| Attempt::Diverged(divergence.summary())))
 }
 
 /// Does work that may panic. Returns the panic message if it did. Nothing is printed in that case.

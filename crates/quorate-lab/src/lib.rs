@@ -16,11 +16,11 @@ pub mod shard_file;
 mod shrink;
 mod topology;
 
-pub use attempt::{Attempt, PANIC, attempt};
+pub use attempt::{Attempt, CONFORMANCE, PANIC, attempt, attempt_in_model};
 pub use cause::Cause;
 pub use quorate_run::{
-    CannotRun, Catalogue, CatalogueError, Entry, catalogue, check, exhaustive, nearest, run,
-    run_driven,
+    CannotRun, Catalogue, CatalogueError, Entry, catalogue, check, conformance, exhaustive,
+    has_model, nearest, run, run_driven,
 };
 pub use shrink::{Shrunk, shrink};
 pub use topology::topology;

@@ -37,6 +37,12 @@ pub enum CannotRun {
         /// Counterexample, or the systems that are possible.
         why: String,
     },
+    /// There is no proved model of the algorithm with the quorums and the detector of the scenario.
+    #[error("there is no model of {algorithm} with these quorums and this detector")]
+    NoModel {
+        /// Name of the algorithm.
+        algorithm: &'static str,
+    },
     /// The algorithm has no messages of this kind.
     #[error("{algorithm} has no messages of the kind `{kind}`")]
     UnknownKind {

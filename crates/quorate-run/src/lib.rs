@@ -18,6 +18,7 @@
 
 mod by_name;
 mod catalogue;
+mod conformance;
 mod erasure;
 mod error;
 pub mod exhaustive;
@@ -27,5 +28,6 @@ mod simulate;
 
 pub use by_name::{check, detector_round, profile, promised_cost, run, run_driven, shape};
 pub use catalogue::{Catalogue, CatalogueError, Entry, catalogue};
+pub use conformance::{conformance, has_model};
 pub use error::{CannotRun, nearest};
 pub use facts::Facts;

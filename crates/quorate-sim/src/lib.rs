@@ -31,7 +31,7 @@ pub use run::family::detection::{DetectionMonitors, run_detection};
 pub use run::family::detector::run_detector;
 pub use run::family::election::run_election;
 pub use run::family::multicast::run_multicast;
-pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
+pub use run::family::mutex::{ME3_PROCESSES_MOST, MutexWatch, observe_mutex, run_mutex};
 pub use run::family::snapshot::{SnapshotMonitors, run_snapshot};
 pub use run::family::{
     AgreementMonitors, AllocationMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors,

@@ -494,6 +494,9 @@ pub(crate) struct OutputFlags {
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]
     pub(crate) stretch: u32,
+    /// Compare every step with the proved model of the algorithm
+    #[arg(long)]
+    pub(crate) conform: bool,
     /// Memory limit of the run, such as 8GiB [default: three quarters of the available memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<MemorySize>,

@@ -30,7 +30,7 @@ pub use lamport::Lamport;
 pub use leased_quorum::LeasedQuorum;
 pub use maekawa::Maekawa;
 pub use maekawa_original::MaekawaOriginal;
-pub use quorum::Quorum;
+pub use quorum::{OverCoteries, OverViews, Quorum};
 pub use quorum_majority::QuorumMajority;
 pub use quorum_published::QuorumPublished;
 pub use quorum_published_dropping::QuorumPublishedDropping;

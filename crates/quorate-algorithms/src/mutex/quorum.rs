@@ -23,6 +23,8 @@
 //!   recovers asks all others for a welcome before it votes, and its votes that no request needs are returned. (5) On
 //!   request it never sends CANCEL and keeps the votes until it leaves.
 
+mod over_coteries;
+mod over_views;
 mod piggyback;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,8 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property,
 };
 
+pub use over_coteries::OverCoteries;
+pub use over_views::OverViews;
 use piggyback::VotingOutput;
 
 use super::voting::{

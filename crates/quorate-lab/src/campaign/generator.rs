@@ -34,6 +34,8 @@ pub struct ScenarioGenerator {
     pub watch: Vec<String>,
     /// Whether each scenario breaks some of the assumptions.
     pub break_assumptions: bool,
+    /// Whether every step is compared with the proved model of the algorithm.
+    pub follows_model: bool,
 }
 
 /// A scenario generated from a seed.
@@ -57,6 +59,7 @@ impl ScenarioGenerator {
             quorums: None,
             watch: Vec::new(),
             break_assumptions: false,
+            follows_model: false,
         }
     }
 

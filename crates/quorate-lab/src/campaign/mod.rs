@@ -122,7 +122,7 @@ pub fn campaign(
             let one = |seed| {
                 let findings = (!should_stop()).then(|| {
                     let generated = generator.generate(seed);
-                    match RunFindings::of(&generated, conditions) {
+                    match RunFindings::of(&generated, conditions, generator.follows_model) {
                         // Outside the assumptions the number of messages need not stay small.
                         Err(CannotRun::Run(RunError::TooManyMessages { .. }))
                             if generator.break_assumptions =>
@@ -160,7 +160,7 @@ pub fn with_expectations(generator: &ScenarioGenerator, seed: u64) -> Result<Sce
     let scenario = generator.scenario(seed);
     let expect = match attempt(&scenario, Conditions::default())? {
         Attempt::Ran(report) => Some(Expect::from_report(&report)),
-        Attempt::Panicked(_) => None,
+        Attempt::Panicked(_) | Attempt::Diverged(_) => None,
     };
     Ok(Scenario { expect, ..scenario })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_run::catalogue;
+use quorate_run::{catalogue, has_model};
 use quorate_sim::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub struct CampaignRequest {
     /// Whether the campaign ends at the first violation.
     #[serde(rename = "first")]
     pub stop_at_violation: bool,
+    /// Whether every step is compared with the proved model of the algorithm.
+    #[serde(rename = "conform", default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_model: bool,
 }
 
 impl CampaignRequest {
@@ -51,6 +54,7 @@ impl CampaignRequest {
             watch: Vec::new(),
             break_assumptions: false,
             stop_at_violation: false,
+            follows_model: false,
         }
     }
 
@@ -82,6 +86,7 @@ impl CampaignRequest {
         generator.quorums.clone_from(&self.quorums);
         generator.watch.clone_from(&self.watch);
         generator.break_assumptions = self.break_assumptions;
+        generator.follows_model = self.follows_model;
         if fewest == 0 || fewest > most {
             return refused("-n: there must be at least 1 process".to_owned());
         }
@@ -105,6 +110,13 @@ impl CampaignRequest {
         // Over other quorums, the algorithm may assume something else.
         let quorums = self.quorums.clone();
         let largest = Scenario { quorums, ..Scenario::new(profile.name, most) };
+        if self.follows_model && !has_model(&largest).is_ok_and(|has| has) {
+            return refused(format!("--conform: there is no proved model of {}", profile.name));
+        }
+        if self.follows_model && self.break_assumptions {
+            let problem = "--conform: a model is proved inside the assumptions; leave out --beyond";
+            return refused(problem.to_owned());
+        }
         generator.profile = quorate_run::profile(&largest).unwrap_or(profile);
         Ok(generator)
     }

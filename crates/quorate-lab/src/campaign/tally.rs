@@ -6,7 +6,7 @@ use quorate_sim::report::Report;
 
 use super::{CampaignReport, GeneratedScenario, PropertyTally, Violation};
 use crate::CannotRun;
-use crate::attempt::{Attempt, attempt};
+use crate::attempt::{Attempt, attempt, attempt_in_model};
 
 /// Facts about one run that a campaign keeps.
 pub(super) struct RunFindings {
@@ -16,7 +16,7 @@ pub(super) struct RunFindings {
     requests_after: u64,
     /// Assumptions that did not hold in the run.
     broken_assumptions: Vec<&'static str>,
-    /// `None` if the run ended in a panic.
+    /// `None` if the run ended in a panic, or if a step is none of the model.
     report: Option<RunFigures>,
 }
 
@@ -40,7 +40,9 @@ impl RunFindings {
     pub(super) fn of(
         generated: &GeneratedScenario,
         conditions: Conditions,
+        follows_model: bool,
     ) -> Result<Self, CannotRun> {
+        let attempt = if follows_model { attempt_in_model } else { attempt };
         Ok(Self::from_attempt(generated, &attempt(&generated.scenario, conditions)?))
     }
 
@@ -63,7 +65,7 @@ impl RunFindings {
     ) -> Self {
         let events = match found {
             Attempt::Ran(report) => report.events,
-            Attempt::Panicked(_) => 0,
+            Attempt::Panicked(_) | Attempt::Diverged(_) => 0,
         };
         let broken_assumptions = found.broken_assumptions();
         let broken = |(property, detail): (&str, &str)| Violation {
@@ -78,7 +80,7 @@ impl RunFindings {
         let violations: Vec<Violation> = found.broken().into_iter().map(broken).collect();
         let report = match found {
             Attempt::Ran(report) => Some(RunFigures::of(report, &violations)),
-            Attempt::Panicked(_) => None,
+            Attempt::Panicked(_) | Attempt::Diverged(_) => None,
         };
         let requests_after = *requests_after_faults as u64 * u64::from(scenario.repeat);
         Self {
@@ -136,7 +138,9 @@ impl CampaignReport {
         }
         match run.report {
             Some(figures) => self.add_figures(&figures),
-            None => self.property(crate::PANIC).count(Status::Violated),
+            None => run.violations.iter().for_each(|violation| {
+                self.property(&violation.property).count(Status::Violated);
+            }),
         }
         self.violations.extend(run.violations);
     }
@@ -182,7 +186,7 @@ mod tests {
         let request = super::super::tests::request("central", 10);
         let mut report = CampaignReport::new(&request, 7);
         report.add(RunFindings::from_attempt(&generated, &panicked));
-        report.add(RunFindings::of(&generated, Conditions::default()).expect("it runs"));
+        report.add(RunFindings::of(&generated, Conditions::default(), false).expect("it runs"));
         assert_eq!((report.runs, report.violated_runs()), (2, 1));
         assert_eq!(
             (report.violations[0].property.as_str(), report.violations[0].seed),

@@ -123,3 +123,18 @@ fn what_cannot_be_a_part_is_told_from_what_can() {
     assert!(with(|part| part.request.algorithm = "centrall".to_owned()).is_err());
     assert!(with(|part| part.request.seeds = 0).is_err());
 }
+
+#[test]
+fn a_campaign_compares_steps_with_a_model_if_there_is_one() {
+    let with_model = |algorithm: &str, quorums: &str| {
+        let quorums = Some(quorums.to_owned());
+        let follows_model = true;
+        CampaignRequest { processes: [2, 5], quorums, follows_model, ..request(algorithm, 20) }
+    };
+    for quorums in ["grid", "grid-fixed"] {
+        let report = with_model("quorum", quorums).run(1).expect("there is a model");
+        assert_eq!((report.runs, report.violations), (20, Vec::new()));
+    }
+    let refused = with_model("maekawa", "grid-fixed").run(1).expect_err("there is no model");
+    assert!(refused.to_string().contains("--conform: there is no proved model of maekawa"));
+}

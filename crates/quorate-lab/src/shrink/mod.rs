@@ -14,7 +14,7 @@ mod times;
 
 use quorate_sim::{Conditions, Expect, Scenario};
 
-use crate::attempt::{Attempt, attempt};
+use crate::attempt::{Attempt, CONFORMANCE, attempt, attempt_in_model};
 use crate::cause::Cause;
 use crate::{CannotRun, check};
 
@@ -56,6 +56,7 @@ pub fn shrink(
     property: &str,
     conditions: Conditions,
 ) -> Result<Option<Shrunk>, CannotRun> {
+    let attempt = if property == CONFORMANCE { attempt_in_model } else { attempt };
     shrink_with(scenario, property, RUNS_MOST, &|scenario, events| {
         attempt(scenario, Conditions { events: events.min(conditions.events), ..conditions })
     })
@@ -75,7 +76,7 @@ fn shrink_with(
     // A smaller scenario may take longer, but not by much.
     let events = match &first {
         Attempt::Ran(report) => report.events.saturating_mul(4).saturating_add(10_000),
-        Attempt::Panicked(_) => 1_000_000,
+        Attempt::Panicked(_) | Attempt::Diverged(_) => 1_000_000,
     };
     let mut search = ShrinkSearch {
         cause,

@@ -12,6 +12,7 @@ use super::report::{
     Report, Verdict,
 };
 use super::watch::Watch;
+use crate::engine::observer::Observer;
 use crate::engine::{Driver, Ending, Limits, User, Wire, World, WorldModel};
 use crate::observe::accounting::{Accounting, Counting};
 use crate::observe::monitor::{ClockCondition, Status, Violation};
@@ -140,6 +141,32 @@ where
         sink.finish()?;
     }
     Ok(outcome)
+}
+
+/// Runs a scenario with the users of a family, and with an observer other than the monitors. The scenario must have been
+/// validated.
+pub(crate) fn observe<P, U, M, O>(
+    scenario: &Scenario,
+    info: &AlgorithmInfo,
+    conditions: Conditions,
+    run_setup: RunSetup<U, M>,
+    make: impl Fn(ProcessId) -> P + 'static,
+    observer: O,
+) -> Result<O, RunError>
+where
+    P: Process + 'static,
+    U: User<Command = P::Command, Output = P::Output>,
+    M: Monitors<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
+    let footprint = MemoryFootprint::of::<P>();
+    let (budget, users, _, model) =
+        prepare(scenario, info, conditions, run_setup, footprint, None)?;
+    let mut world = World::new(model, make, users, observer);
+    if world.run() == Ending::Queued {
+        return Err(budget.too_many_messages(world.queued() as u64));
+    }
+    Ok(world.into_parts().1)
 }
 
 /// Checks that the world fits into memory, and builds everything that it needs apart from its processes.

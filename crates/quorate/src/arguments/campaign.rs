@@ -61,6 +61,9 @@ pub(crate) struct CampaignFlags {
     /// Break one or two assumptions of the algorithm in each run, to see which properties are violated
     #[arg(long)]
     beyond: bool,
+    /// Compare every step with the proved model of the algorithm
+    #[arg(long, conflicts_with = "beyond")]
+    conform: bool,
     /// Stop at the first violation, the one with the lowest seed
     #[arg(long)]
     first: bool,
@@ -103,6 +106,7 @@ impl CampaignFlags {
             watch: self.watch.clone(),
             break_assumptions: self.beyond,
             stop_at_violation: self.first,
+            follows_model: self.conform,
         }
     }
 }

@@ -8,7 +8,7 @@ use quorate_sim::{Expect, Scenario};
 use crate::CommandResult;
 use crate::arguments::ReplayFlags;
 use crate::command::shrink::run_shrink;
-use crate::command::sim::{RunFiles, exit_code, quoted, same_file};
+use crate::command::sim::{RunFiles, exit_code, print_conformance, quoted, same_file};
 use crate::command_error::CommandError;
 use crate::print;
 
@@ -40,6 +40,9 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     })?;
     let command = format!("quorate replay {}", quoted(&flags.scenario.to_string_lossy()));
     print::outcome(&scenario, &outcome, stamps.as_ref(), flags.output.json, &command)?;
+    if flags.output.conform && !print_conformance(&scenario)? {
+        return Ok(ExitCode::FAILURE);
+    }
     let Some(expected) = &scenario.expect else { return Ok(exit_code(&outcome)) };
     let differences = expected.differences(&outcome.report);
     if !flags.output.json || flags.expect {

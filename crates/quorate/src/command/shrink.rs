@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use quorate_lab::{attempt, shrink};
+use quorate_lab::{attempt, attempt_in_model, shrink};
 use quorate_sim::{Conditions, Scenario};
 
 use crate::CommandResult;
@@ -20,6 +20,7 @@ pub(crate) fn run_shrink(scenario: &Scenario, flags: &ReplayFlags) -> CommandRes
     let file = flags.save.as_deref().map(AtomicFile::create).transpose()?;
     let memory = flags.output.memory.unwrap_or_else(memory::available).0;
     let conditions = Conditions { memory, events: EVENTS_MOST, ..Conditions::default() };
+    let attempt = if flags.output.conform { attempt_in_model } else { attempt };
     let found = attempt(scenario, conditions).map_err(CommandError::new)?;
     let Some((property, _)) = found.broken().first().copied() else {
         let name = flags.scenario.display();

@@ -31,7 +31,25 @@ pub(crate) fn sim(flags: SimFlags) -> CommandResult {
     let files = RunFiles::begin(&output, save.as_deref())?;
     let (outcome, stamps) = files.run(&scenario, &output, |_| scenario.clone())?;
     print::outcome(&scenario, &outcome, stamps.as_ref(), output.json, &this_command())?;
-    Ok(exit_code(&outcome))
+    let conforms = !output.conform || print_conformance(&scenario)?;
+    Ok(if conforms { exit_code(&outcome) } else { ExitCode::FAILURE })
+}
+
+/// Compares every step of a run with the proved model of its algorithm. Prints the result, and returns whether the model
+/// allows all of them.
+pub(crate) fn print_conformance(scenario: &Scenario) -> Result<bool, CommandError> {
+    let conditions = Conditions { events: EVENTS_MOST, ..Conditions::default() };
+    let report = quorate_lab::conformance(scenario, conditions);
+    let report = report.map_err(|error| CommandError::new(format!("--conform: {error}")))?;
+    let mut err = anstream::stderr().lock();
+    if let Some(divergence) = report.divergence {
+        write!(err, "{divergence}")?;
+        return Ok(false);
+    }
+    let actions: u64 = report.statistics.actions.values().sum();
+    let inputs = report.statistics.inputs;
+    writeln!(err, "conformance: {inputs} inputs of processes are {actions} actions of the model")?;
+    Ok(true)
 }
 
 /// Output files of a run. All are opened before the run, and none becomes visible unless the run succeeds.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use quorate_lab::CONFORMANCE;
 use quorate_lab::campaign::{CampaignReport, CampaignRequest, Cluster, Stopped};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
@@ -133,13 +134,18 @@ fn write_cluster(
         line(out, "", format!("shrunk to {} ({}{tried}):", left.join(", "), runs(shrunk.runs)))?;
         line(out, "", shrunk.detail.clone())?;
     }
+    let conform = if property == CONFORMANCE { " --conform" } else { "" };
     match (&cluster.scenario, &cluster.toml) {
-        (Some(path), _) => line(out, "", format!("replay: quorate replay {}", quoted(path)))?,
+        (Some(path), _) => {
+            line(out, "", format!("replay: quorate replay {}{conform}", quoted(path)))?;
+        }
         (None, Some(toml)) => {
             line(
                 out,
                 "",
-                "replay: save the following scenario to a file for `quorate replay`".to_owned(),
+                format!(
+                    "replay: save the following scenario to a file for `quorate replay{conform}`"
+                ),
             )?;
             write!(out, "\n{toml}")?;
         }
@@ -166,6 +172,9 @@ pub(crate) fn command(request: &CampaignRequest, seed: u64) -> String {
     }
     if request.break_assumptions {
         command += " --beyond";
+    }
+    if request.follows_model {
+        command += " --conform";
     }
     for property in &request.watch {
         command += &format!(" --watch {}", quoted(property));

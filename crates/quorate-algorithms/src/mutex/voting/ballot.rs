@@ -136,6 +136,11 @@ impl<C: Claim> Ballot<C> {
         self.granted.iter().map(Claim::process).collect()
     }
 
+    /// The claim that has the vote, if any.
+    pub(in crate::mutex) fn granted(&self) -> Option<C> {
+        self.granted
+    }
+
     /// The known claim of the process, if any.
     fn of(&self, process: ProcessId) -> Option<C> {
         let mut known = self.granted.iter().chain(self.waiting.iter());

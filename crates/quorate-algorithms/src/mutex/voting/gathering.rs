@@ -64,6 +64,11 @@ impl Gathering {
         &self.settled
     }
 
+    /// The crashes that this process has acknowledged.
+    pub(in crate::mutex) const fn acknowledged(&self) -> &ProcessSet {
+        &self.acknowledged
+    }
+
     /// Acknowledges these crashes, which include all that were acknowledged before. Returns `true` if more crashes are
     /// settled now.
     pub(in crate::mutex) fn acknowledge(

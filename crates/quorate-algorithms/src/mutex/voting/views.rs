@@ -30,6 +30,11 @@ impl Views {
         &self.settled
     }
 
+    /// The crashes that a process has acknowledged.
+    pub(in crate::mutex) fn acknowledged_by(&self, process: ProcessId) -> ProcessSet {
+        self.acknowledged.get(process.index()).cloned().unwrap_or_default()
+    }
+
     /// Returns `true` if the process has acknowledged exactly these crashes.
     pub(in crate::mutex) fn has_acknowledged(
         &self,

@@ -3,14 +3,14 @@
 use quorate_core::mutex::{Command, Mutex, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
 
-use crate::engine::observer::Moment;
+use crate::engine::observer::{Moment, Observer};
 use crate::observe::Mark;
 use crate::observe::entry_delays::EntryDelays;
 use crate::observe::monitor::{Me1, Me2, Me3, MutexEvent, Status};
 use crate::observe::trace::TraceSink;
 use crate::run::algorithm_info::AlgorithmInfo;
 use crate::run::error::RunError;
-use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, run};
+use crate::run::execute::{Conditions, Outcome, ProcessFactory, RunSetup, observe, run};
 use crate::run::monitors::{Finding, Monitors, ReportContext, RunEnd};
 use crate::run::report::{CostReport, DelayReport, DelayStatistics, Report};
 use crate::run::users::MutexUsers;
@@ -34,6 +34,19 @@ pub fn run_mutex<P: Mutex + 'static>(
 ) -> Result<Outcome, RunError> {
     let run_setup = run_setup(scenario, info)?;
     run(scenario, info, conditions, run_setup, factory, trace)
+}
+
+/// Runs a mutual exclusion algorithm with this observer instead of the monitors of the family. The run is that of
+/// [`run_mutex`]. The scenario must have been validated.
+pub fn observe_mutex<P: Mutex + 'static, O: Observer<P>>(
+    scenario: &Scenario,
+    info: &AlgorithmInfo,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    observer: O,
+) -> Result<O, RunError> {
+    let run_setup = run_setup(scenario, info)?;
+    observe(scenario, info, conditions, run_setup, make, observer)
 }
 
 /// Builds everything that a run needs apart from its processes.
