@@ -1315,14 +1315,14 @@ MUTANTS = [cls for cls in list(vars().values()) if isinstance(cls, type) and iss
 
 # Guards without which the proof still holds.
 IS_GIVEN = "without it the action changes nothing that matters: the vote is not out, or of another voter"
-IGNORES = "an abstaining voter ignores all messages. The model still has its earlier votes, on which nobody relies when it votes again"
+IGNORES = "an abstaining voter ignores all messages. The model still has its earlier votes, on which no client relies when it votes again"
 ONLY_RELAYS = "only relayed clients have records"
 SPARE_GUARDS = {
     ("take_back", 0): "only clients that are not relayed have reported grants",
     ("take_back", 1): "a claim whose client is inside never yields, granted or not",
     ("grant_recorded", 0): ONLY_RELAYS, ("grant_listed", 0): ONLY_RELAYS,
     ("receive_beat", 0): "a beat arrives after it was sent. To keep votes longer is never unsafe",
-    ("vote_with_mark", 0): "it says when the action happens. Votes on which nobody relies may be freed at any time",
+    ("vote_with_mark", 0): "it says when the action happens. Votes on which no client relies may be freed at any time",
     ("begin_learning", 0): "a voter that has lost its numbers abstains",
     **{(name, 1): IGNORES for name in ("receive_yield", "receive_withdraw", "receive_withdraw_untold", "receive_release", "take_over",
                                        "raise_number", "record", "echo", "force", "thaw")},

@@ -25,6 +25,7 @@
 
 mod over_coteries;
 mod over_views;
+mod phase_rows;
 mod piggyback;
 #[cfg(test)]
 mod tests;

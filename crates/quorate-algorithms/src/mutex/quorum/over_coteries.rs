@@ -9,8 +9,9 @@ use quorate_core::abstraction::{
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
 
-use super::{Claim, Message, Phase, Quorum, SentRequest};
-use crate::mutex::voting::{AttemptClaim, Ticket};
+use super::phase_rows::add_phase_rows;
+use super::{Message, Quorum};
+use crate::mutex::voting::Ticket;
 
 /// Kinds of messages whose order matters, in the upper half of the first word of a key.
 const REQUEST: u64 = 0;
@@ -74,38 +75,7 @@ impl Abstraction for OverCoteries {
         state.exactly("down", (!is_up).then_some([id]));
         state.exactly("awaiting", others(&voting.awaiting_welcome));
         state.exactly("owed", others(&voting.welcomes_owed));
-        let granted = voting.ballot.granted().into_iter();
-        let of_claim =
-            |claim: AttemptClaim| [id, request(Claim::process(&claim), voting.id, claim.ticket())];
-        state.exactly("granted", granted.map(of_claim));
-        let (waiting, inside) = match &voting.phase {
-            Phase::Outside => (None, None),
-            Phase::Waiting(_) => (Some([id]), None),
-            Phase::Inside(_) => (None, Some([id])),
-        };
-        state.exactly("waiting", waiting);
-        // The code does not keep the quorum with which it entered.
-        state.beginnings("inside", inside);
-        let of_voter = |sent: &SentRequest, voter: ProcessId| {
-            [id, process(voter), request(voting.id, voter, sent.ticket(voter))]
-        };
-        match &voting.phase {
-            Phase::Outside => {
-                state.exactly::<3>("current", []);
-                state.exactly::<3>("counted", []);
-            }
-            Phase::Waiting(candidacy) => {
-                let (sent, votes) = (&candidacy.request, &candidacy.votes);
-                state.exactly("current", sent.voters.iter().map(|voter| of_voter(sent, voter)));
-                state.exactly("counted", votes.iter().map(|voter| of_voter(sent, voter)));
-            }
-            // The model keeps the votes with which a process has entered, also those of processes that crash meanwhile. The code
-            // does not. Both drop the votes of a crash with which the process enters.
-            Phase::Inside(sent) => {
-                let voters = sent.voters.iter();
-                state.preferably("current", voters.map(|voter| of_voter(sent, voter)));
-            }
-        }
+        add_phase_rows(&mut state, voting, request);
         state
     }
 

@@ -10,7 +10,8 @@ use quorate_core::abstraction::{
 use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
 
-use super::{Claim, Message, Phase, Quorum, RoundMessage, SentRequest};
+use super::phase_rows::add_phase_rows;
+use super::{Message, Quorum, RoundMessage};
 use crate::mutex::voting::{Agreement, Basis, Ticket};
 
 /// Maps `quorum` over a view-dependent system to the model of settled quorums.
@@ -71,48 +72,7 @@ impl Abstraction for OverViews {
         };
         pairs.into_iter().for_each(|(relation, rows)| state.exactly(relation, rows));
         state.exactly("dead", (!is_up).then_some([id]));
-        let granted = voting.ballot.granted().into_iter();
-        state.exactly(
-            "granted",
-            granted.map(|claim| {
-                let owner = Claim::process(&claim);
-                [id, ticket(owner, voting.id, claim.ticket())]
-            }),
-        );
-        let (waiting, inside) = match &voting.phase {
-            Phase::Outside => (None, None),
-            Phase::Waiting(_) => (Some([id]), None),
-            Phase::Inside(_) => (None, Some([id])),
-        };
-        state.exactly("waiting", waiting);
-        // The code does not keep the view and the quorum with which it entered.
-        state.beginnings("inside", inside);
-        let of_voter = |request: &SentRequest, voter: ProcessId| {
-            [id, process(voter), ticket(voting.id, voter, request.ticket(voter))]
-        };
-        match &voting.phase {
-            Phase::Outside => {
-                state.exactly::<3>("current", []);
-                state.exactly::<3>("counted", []);
-            }
-            Phase::Waiting(candidacy) => {
-                let request = &candidacy.request;
-                state.exactly(
-                    "current",
-                    request.voters.iter().map(|voter| of_voter(request, voter)),
-                );
-                state.exactly(
-                    "counted",
-                    candidacy.votes.iter().map(|voter| of_voter(request, voter)),
-                );
-            }
-            // The model keeps the votes with which a process has entered, also those of processes that crash meanwhile. The code
-            // does not. Both drop the votes of a crash with which the process enters.
-            Phase::Inside(request) => {
-                let voters = request.voters.iter();
-                state.preferably("current", voters.map(|voter| of_voter(request, voter)));
-            }
-        }
+        add_phase_rows(&mut state, voting, ticket);
         state
     }
 
