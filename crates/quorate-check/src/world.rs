@@ -14,6 +14,8 @@
 //! result of each input to it (`transition.rs`).
 
 mod action;
+// Unit tests explore no type-erased processes, and these worlds take most of the time to compile this crate.
+#[cfg(not(test))]
 mod erased;
 mod interner;
 mod node_store;
@@ -38,6 +40,7 @@ use symmetry::Renaming;
 use transition::{Input, Transition};
 
 pub use action::{Action, ActionKind};
+#[cfg(not(test))]
 pub use erased::{ErasedFamily, ErasedProcesses};
 pub use state::State;
 
