@@ -53,12 +53,17 @@ impl Cargo<'_> {
     }
 
     fn command(&self, root: &Path) -> Command {
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = Command::new(program());
         clean_environment(&mut command);
         command.current_dir(root).args(self.arguments.split(' '));
         command.envs(self.environment.iter().copied());
         command
     }
+}
+
+/// Path of the cargo that runs this program, or its name.
+pub(crate) fn program() -> PathBuf {
+    env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 
 /// Drops environment variables that must not be inherited.

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cargo::target_directory;
+use crate::cargo::{self, target_directory};
 use crate::programs::{self, is_installed, succeeds};
 
 /// Runs the compatibility tests if the required programs are installed. Returns whether the step passed.
@@ -26,9 +26,8 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
 }
 
 /// The command that compiles and runs the tests.
-pub(crate) fn tests(root: &Path) -> Command {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut tests = Command::new(cargo);
+fn tests(root: &Path) -> Command {
+    let mut tests = Command::new(cargo::program());
     tests.current_dir(root.join("compat")).args(["test", "--locked"]);
     tests.env("CARGO_TARGET_DIR", target_directory(root).join("compat"));
     tests

@@ -1,11 +1,10 @@
 //! `cargo xtask verify own-mutex`: tests the example of an algorithm from outside, which is a workspace of its own.
 
-use std::env;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cargo::target_directory;
+use crate::cargo::{self, target_directory};
 use crate::programs::succeeds;
 
 /// Runs the tests of the example. Returns whether they passed.
@@ -14,9 +13,8 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
 }
 
 /// The command that compiles and runs the tests.
-pub(crate) fn tests(root: &Path) -> Command {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut tests = Command::new(cargo);
+fn tests(root: &Path) -> Command {
+    let mut tests = Command::new(cargo::program());
     tests.current_dir(root.join("examples/own_mutex")).args(["test", "--locked"]);
     tests.env("CARGO_TARGET_DIR", target_directory(root).join("own-mutex"));
     tests

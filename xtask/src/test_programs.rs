@@ -1,9 +1,11 @@
-//! The step `test`: compiles all tests, runs the test programs side by side, then the examples of the documentation.
+//! The step `test`: compiles all tests, then runs the test programs and the examples of the documentation side by side.
 //!
 //! Half of the test programs compute and the others wait for sockets and timers. One after the other, as `cargo test` runs
-//! them, they leave the machine idle for half of the time.
+//! them, they leave the machine idle for half of the time. Later steps of `verify` that need what was compiled run beside them,
+//! as processes of their own, for the same reason.
 
 use std::collections::VecDeque;
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cargo::{Cargo, target_directory};
+use crate::cargo::{self, Cargo, target_directory};
 
 /// Property tests use the same cases every time, so that a failure recurs on the next run although it left no file behind.
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -26,42 +28,58 @@ const COMPILE: Cargo<'_> = Cargo {
     arguments: "test --workspace --features quorate/png --locked --no-run --message-format=json-render-diagnostics",
 };
 
-const DOCUMENTATION: Cargo<'_> = Cargo {
-    environment: ENVIRONMENT,
-    arguments: "test --workspace --features quorate/png --locked --doc --quiet",
-};
+const DOCUMENTATION: &str = "test --workspace --features quorate/png --locked --doc --quiet";
 
 /// Programs that need the whole machine: leases of two seconds lapse if nodes do not run for that long.
 const ALONE: [&str; 1] = ["slice"];
 
 /// Programs that take longest. They start first, so that no core is idle at the end.
-const FIRST: [&str; 7] =
-    ["quorate_service", "contract", "exhaustive", "python", "service", "bounds", "direct"];
+const FIRST: [&str; 13] = [
+    "compat",
+    "own-mutex",
+    "console",
+    "proofs",
+    "contract",
+    "exhaustive",
+    "storms",
+    "bench",
+    "quorate_service",
+    "python",
+    "service",
+    "bounds",
+    "direct",
+];
 
-/// A compiled test program, and where it runs.
+/// A compiled test program or another command that tests something, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TestProgram {
     package: String,
     name: String,
     path: PathBuf,
+    arguments: Vec<String>,
     /// Folder of the package, in which its tests run.
     folder: PathBuf,
 }
 
-/// Runs every test, and returns whether all passed.
-pub(crate) fn check(root: &Path) -> io::Result<bool> {
+/// Runs every test, and the steps of these names beside them. Returns whether all passed.
+pub(crate) fn check(root: &Path, steps: &[&str]) -> io::Result<bool> {
     eprintln!("    {COMPILE}");
     let Some(artifacts) = COMPILE.output(root)? else { return Ok(false) };
     let mut programs: Vec<TestProgram> = artifacts.lines().filter_map(test_program).collect();
+    programs.push(TestProgram::other(root, "doc", cargo::program(), DOCUMENTATION));
+    for step in steps {
+        programs.push(TestProgram::other(
+            root,
+            step,
+            env::current_exe()?,
+            &format!("verify {step}"),
+        ));
+    }
     let rank = |program: &TestProgram| FIRST.iter().position(|name| *name == program.name);
     programs.sort_by_key(|program| rank(program).unwrap_or(FIRST.len()));
     let (alone, beside): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| ALONE.contains(&program.name.as_str()));
-    if !run_all(root, alone)? || !run_all(root, beside)? {
-        return Ok(false);
-    }
-    eprintln!("    {DOCUMENTATION}");
-    DOCUMENTATION.succeeds(root)
+    Ok(run_all(root, alone)? && run_all(root, beside)?)
 }
 
 /// Runs the programs, one more at a time than there are cores. After a failure no other program starts.
@@ -90,6 +108,13 @@ fn run_all(root: &Path, programs: Vec<TestProgram>) -> io::Result<bool> {
 }
 
 impl TestProgram {
+    /// A command that runs in the folder of the repository.
+    fn other(root: &Path, name: &str, path: PathBuf, arguments: &str) -> Self {
+        let (package, name) = ("workspace".to_owned(), name.to_owned());
+        let arguments = arguments.split(' ').map(str::to_owned).collect();
+        Self { package, name, path, arguments, folder: root.to_path_buf() }
+    }
+
     /// Runs the program and reports how it went, with its output if it failed.
     fn run(&self, outputs: &Path) -> io::Result<bool> {
         let path = outputs.join(format!("{}-{}.txt", self.package, self.name));
@@ -108,8 +133,9 @@ impl TestProgram {
     fn run_into(&self, path: &Path) -> io::Result<(ExitStatus, Duration)> {
         let file = File::create(path)?;
         let mut command = Command::new(&self.path);
-        crate::cargo::clean_environment(&mut command);
-        command.current_dir(&self.folder).envs(ENVIRONMENT.iter().copied());
+        cargo::clean_environment(&mut command);
+        command.current_dir(&self.folder).args(&self.arguments);
+        command.envs(ENVIRONMENT.iter().copied());
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("CARGO_PKG_NAME", &self.package);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let start = Instant::now();
@@ -121,7 +147,8 @@ impl TestProgram {
 /// Numbers of tests, from the last line of the test harness.
 fn counts(output: &str) -> String {
     let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
-    let parts = result.unwrap_or("no result").split("; ");
+    let Some(result) = result else { return "passed".to_owned() };
+    let parts = result.split("; ");
     let parts = parts.filter(|part| !part.starts_with("0 ") && !part.starts_with("finished"));
     match parts.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => "no tests".to_owned(),
@@ -139,7 +166,7 @@ fn test_program(line: &str) -> Option<TestProgram> {
     let folder = manifest.parent()?.to_path_buf();
     let package = folder.file_name()?.to_string_lossy().into_owned();
     let target = line.split(r#""target":"#).nth(1)?;
-    Some(TestProgram { package, name: text(target, "name")?, path, folder })
+    Some(TestProgram { package, name: text(target, "name")?, path, arguments: Vec::new(), folder })
 }
 
 /// The text of a field of a JSON object. Our paths and names need no escapes.
@@ -160,6 +187,7 @@ mod tests {
             package: "quorate-net".to_owned(),
             name: "mesh".to_owned(),
             path: "/t/mesh-1".into(),
+            arguments: Vec::new(),
             folder: "/r/crates/quorate-net".into(),
         };
         assert_eq!(test_program(ARTIFACT), Some(program));

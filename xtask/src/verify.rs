@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
@@ -152,19 +150,18 @@ pub(crate) fn list() -> String {
     text
 }
 
-/// Runs the steps in order until one fails, and returns whether all passed.
+/// Runs the steps in order until one fails, and returns whether all passed. Steps that may run beside the tests do so if both
+/// are among the steps.
 pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
+    let with_tests = steps.iter().any(|step| matches!(step.action, StepAction::Tests));
+    let (beside, in_order): (Vec<&Step>, Vec<&Step>) =
+        steps.iter().partition(|step| with_tests && step.action.runs_beside_tests());
+    let beside: Vec<&str> = beside.iter().map(|step| step.name).collect();
     let mut total = Duration::ZERO;
-    for (place, step) in steps.iter().enumerate() {
-        eprintln!("==> {}: {}", step.name, step.action.headline());
-        let (result, took) = timed(|| match step.action {
-            // The browser leaves a part of the processors idle.
-            StepAction::Console => thread::scope(|scope| {
-                scope.spawn(|| steps[place..].iter().for_each(|later| later.compile(root)));
-                step.action.passes(root)
-            }),
-            _ => step.action.passes(root),
-        });
+    for step in in_order {
+        let headline = step.action.headline(&beside);
+        eprintln!("==> {}: {headline}", step.name);
+        let (result, took) = timed(|| step.action.passes(root, &beside));
         if !result? {
             eprintln!("{}", failure(step, took));
             return Ok(false);
@@ -177,29 +174,25 @@ pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
     Ok(true)
 }
 
-impl Step {
-    /// Compiles the tests of a workspace of its own, at the lowest priority. If that fails, the step will show it.
-    fn compile(&self, root: &Path) {
-        let tests = match self.action {
-            StepAction::Compat => compat::tests(root),
-            StepAction::OwnMutex => own_mutex::tests(root),
-            _ => return,
-        };
-        let mut compile = Command::new("nice");
-        compile.args(["-n", "19"]).arg(tests.get_program()).args(tests.get_args()).arg("--no-run");
-        compile.envs(tests.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        compile.current_dir(tests.get_current_dir().unwrap_or(root));
-        drop(compile.stdout(Stdio::null()).stderr(Stdio::null()).status());
-    }
-}
-
 impl StepAction {
-    fn headline(&self) -> String {
+    /// Whether this uses the programs that the step `test` compiles, or waits for other programs more than it computes.
+    fn runs_beside_tests(&self) -> bool {
+        match self {
+            Self::Console | Self::Compat | Self::OwnMutex | Self::Proofs => true,
+            Self::Cargo(cargo) => cargo.arguments.contains("--bench "),
+            Self::Tidy | Self::NoStd | Self::Tests => false,
+        }
+    }
+
+    fn headline(&self, beside: &[&str]) -> String {
         match self {
             StepAction::Cargo(cargo) => cargo.to_string(),
             StepAction::Tidy => "the house rules".to_owned(),
             StepAction::NoStd => "core and algorithms without an operating system".to_owned(),
-            StepAction::Tests => "the tests of all crates".to_owned(),
+            StepAction::Tests if beside.is_empty() => "the tests of all crates".to_owned(),
+            StepAction::Tests => {
+                format!("the tests of all crates; beside them {}", beside.join(", "))
+            }
             StepAction::Console => "the page of the lab".to_owned(),
             StepAction::Compat => "clients of etcd".to_owned(),
             StepAction::OwnMutex => "examples/own_mutex".to_owned(),
@@ -207,12 +200,12 @@ impl StepAction {
         }
     }
 
-    fn passes(&self, root: &Path) -> io::Result<bool> {
+    fn passes(&self, root: &Path, beside: &[&str]) -> io::Result<bool> {
         match self {
             StepAction::Cargo(cargo) => cargo.succeeds(root),
             StepAction::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
             StepAction::NoStd => check_no_std(root),
-            StepAction::Tests => test_programs::check(root),
+            StepAction::Tests => test_programs::check(root, beside),
             StepAction::Console => console::check(root),
             StepAction::Compat => compat::check(root),
             StepAction::OwnMutex => own_mutex::check(root),
