@@ -253,16 +253,16 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     };
     if let Some(round) = round {
         let late = |time: Span| time >= round;
-        let problem = || {
+        let problem = |way_out: &str| {
             format!(
-                "{ways_out} of {round}, and proposals must come in the first; use less than that"
+                "{ways_out} of {round}, and proposals must come in the first; {way_out} {round}"
             )
         };
         if scenario.request.is_empty() && late(scenario.spread.0) {
-            return Err(("spread", problem()));
+            return Err(("spread", problem("use a spread below")));
         }
         if scenario.request.iter().any(|request| late(request.at.latest() - Time::ZERO)) {
-            return Err(("request", problem()));
+            return Err(("request", problem("request before")));
         }
     }
     if scenario.handling.0 > Span::ZERO {
