@@ -108,11 +108,11 @@ fn run_all(root: &Path, programs: Vec<TestProgram>) -> io::Result<bool> {
 }
 
 impl TestProgram {
-    /// A command that runs in the folder of the repository.
+    /// Another command, which runs in the folder of this program.
     fn other(root: &Path, name: &str, path: PathBuf, arguments: &str) -> Self {
-        let (package, name) = ("workspace".to_owned(), name.to_owned());
+        let (package, name) = ("xtask".to_owned(), name.to_owned());
         let arguments = arguments.split(' ').map(str::to_owned).collect();
-        Self { package, name, path, arguments, folder: root.to_path_buf() }
+        Self { package, name, path, arguments, folder: root.join("xtask") }
     }
 
     /// Runs the program and reports how it went, with its output if it failed.
