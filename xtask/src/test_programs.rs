@@ -122,7 +122,9 @@ impl TestProgram {
         let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         let Self { package, name, .. } = self;
         if status.success() {
-            eprintln!("    {:>6.1} s  {package} {name}: {}", took.as_secs_f64(), counts(&output));
+            // Other commands run several test programs.
+            let result = if self.arguments.is_empty() { counts(&output) } else { "passed".into() };
+            eprintln!("    {:>6.1} s  {package} {name}: {result}", took.as_secs_f64());
             return Ok(true);
         }
         eprintln!("{output}\nerror: the tests {name} of {package} failed ({status})");
@@ -147,8 +149,7 @@ impl TestProgram {
 /// Numbers of tests, from the last line of the test harness.
 fn counts(output: &str) -> String {
     let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
-    let Some(result) = result else { return "passed".to_owned() };
-    let parts = result.split("; ");
+    let parts = result.unwrap_or("passed").split("; ");
     let parts = parts.filter(|part| !part.starts_with("0 ") && !part.starts_with("finished"));
     match parts.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => "no tests".to_owned(),
