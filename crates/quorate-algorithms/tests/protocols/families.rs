@@ -1,0 +1,70 @@
+//! One test for each family.
+
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_core::{Layer, Profile};
+
+use crate::{digest, files, storms};
+
+/// Runs all scenarios of all algorithms of a family. Returns a line for each, and the unmet expectations.
+fn family(layer: Layer) -> (String, Vec<String>) {
+    let files = files::scenarios();
+    let (mut lines, mut unmet) = (Vec::new(), Vec::new());
+    for profile in PROFILES.iter().filter(|profile| profile.layer == layer) {
+        for (name, scenario) in files.iter().filter(|(_, it)| it.algorithm == profile.name) {
+            let (report, line) = digest::line(name, scenario);
+            let expected = scenario.expect.as_ref().zip(report);
+            let differences = expected.map(|(expect, report)| expect.differences(&report));
+            unmet.extend(differences.into_iter().flatten().map(|it| format!("{name}: {it}")));
+            lines.push(line);
+        }
+        lines.extend(storm(*profile));
+    }
+    (lines.join("\n"), unmet)
+}
+
+fn storm(profile: Profile) -> impl Iterator<Item = String> {
+    storms::scenarios(profile).map(|(name, scenario)| digest::line(&name, &scenario).1)
+}
+
+macro_rules! families {
+    ($($test:ident: $layer:ident),* $(,)?) => {$(
+        #[test]
+        fn $test() {
+            let (lines, unmet) = family(Layer::$layer);
+            assert!(unmet.is_empty(), "{}", unmet.join("\n"));
+            insta::assert_snapshot!(stringify!($test), lines);
+        }
+    )*};
+}
+
+families! {
+    mutex: Mutex,
+    election: Election,
+    agreement: Agreement,
+    multicast: Multicast,
+    detector: Detector,
+    clock: Clock,
+    allocation: Allocation,
+    snapshot: Snapshot,
+    detection: Detection,
+    replication: Replication,
+}
+
+#[test]
+fn every_algorithm_belongs_to_a_family_that_is_tested() {
+    let tested = [
+        Layer::Mutex,
+        Layer::Election,
+        Layer::Agreement,
+        Layer::Multicast,
+        Layer::Detector,
+        Layer::Clock,
+        Layer::Allocation,
+        Layer::Snapshot,
+        Layer::Detection,
+        Layer::Replication,
+    ];
+    for profile in PROFILES {
+        assert!(tested.contains(&profile.layer), "{}", profile.name);
+    }
+}

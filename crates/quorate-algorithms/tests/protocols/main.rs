@@ -1,0 +1,15 @@
+//! Pinned runs of every algorithm of the catalogue: a change of behaviour anywhere in this crate is noticed here, in seconds.
+//!
+//! Every algorithm runs the scenario files that name it, and random scenarios with fixed seeds, inside and outside its
+//! assumptions. A line of a snapshot has the verdict, the number of messages, and a digest of the trace and the report.
+//! A digest only tells that a run has changed. What a rule is for is told by the scenario files, which also have to meet
+//! their expectations, and by the unit tests beside the algorithms.
+//!
+//! A legitimate change renews the snapshots with
+//! `INSTA_UPDATE=always cargo test -p quorate-algorithms --test protocols`. The difference of the snapshots shows which runs
+//! have changed, and `quorate campaign` and `quorate replay` show these runs.
+
+mod digest;
+mod families;
+mod files;
+mod storms;
