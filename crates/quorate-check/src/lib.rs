@@ -7,6 +7,7 @@
 //!   family.
 //! - [`explore()`] visits all states of a [`Model`] breadth first, so that a [`Counterexample`] is a shortest one unless
 //!   partial-order reduction was in use. The [`Exploration`] does not depend on the number of threads.
+//! - [`explore_safety()`] visits the same states in a tenth of the memory, and looks for no cycle in which a process waits.
 //! - [`scenario_of`] makes a scenario of a counterexample, which the simulator runs to the same end.
 //! - [`estimate()`] estimates the number of states from a part of them.
 //! - [`quorums`] analyses quorum systems.
@@ -19,6 +20,7 @@ mod fingerprint;
 mod lasso;
 mod model;
 pub mod quorums;
+mod safety;
 mod users;
 mod visited;
 mod world;
@@ -27,7 +29,8 @@ pub use counterexample::scenario_of;
 pub use estimate::estimate;
 pub use explore::{Bounds, Counterexample, End, Exploration, Progress, explore};
 pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
-pub use model::{FairnessClass, Model, Successor};
+pub use model::{FairnessClass, Model, PackedModel, Successor};
+pub use safety::{SafetyExploration, explore_safety};
 pub use users::{
     AgreementUserState, AgreementUsers, AllocationUserState, AllocationUsers, DetectionUsers,
     ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,

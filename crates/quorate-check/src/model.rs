@@ -57,6 +57,35 @@ pub trait Model: Sync {
     fn bytes(&self, state: &Self::State) -> usize;
 }
 
+/// A model whose states can be written as bytes. A search that checks safety alone keeps states only in this form, and only
+/// until they are expanded.
+pub trait PackedModel: Model {
+    /// Appends a state to `bytes`. It is read again in the same process, so numbers that the model has assigned may be used.
+    fn pack(&self, state: &Self::State, bytes: &mut Vec<u8>);
+
+    /// Reads the state at the start of `bytes`, and removes it there.
+    fn unpack(&self, bytes: &mut &[u8]) -> Self::State;
+
+    /// The same as [`Model::successors`]. Returns whether actions may have been left out, which later states have to make up for.
+    fn successors_and_omission(
+        &self,
+        state: &Self::State,
+        successors: &mut Vec<Successor<Self::State, Self::Action>>,
+    ) -> bool {
+        self.successors(state, successors);
+        false
+    }
+
+    /// Adds all successors of a state, none left out, always in the same order.
+    fn all_successors(
+        &self,
+        state: &Self::State,
+        successors: &mut Vec<Successor<Self::State, Self::Action>>,
+    ) {
+        self.successors(state, successors);
+    }
+}
+
 /// An action and the state it leads to.
 #[derive(Clone, Debug)]
 pub struct Successor<S, A> {

@@ -48,14 +48,14 @@ impl FingerprintBatch {
         self.prints.len()
     }
 
-    fn of_table(&self, table: usize) -> &[(u32, [u32; 4])] {
+    pub(crate) fn of_table(&self, table: usize) -> &[(u32, [u32; 4])] {
         let start = if table == 0 { 0 } else { self.ends[table - 1] };
         &self.prints[start as usize..self.ends[table] as usize]
     }
 }
 
 /// Number of tables, a power of two. It limits how many threads can insert in parallel.
-const TABLES: usize = 16;
+pub(crate) const TABLES: usize = 16;
 
 /// Hash table of fingerprints and their numbers.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ type Slot = [u32; 4];
 
 /// Number of slots read before anything depends on their content. Memory is slow, and the processor fetches several cache
 /// lines in parallel if there are no branches to predict in between.
-const AHEAD: usize = 32;
+pub(crate) const AHEAD: usize = 32;
 
 /// Parent of an initial state.
 pub(crate) const START: u32 = u32::MAX;
@@ -204,11 +204,11 @@ impl Table {
 
 const EMPTY: Slot = [0; 4];
 
-fn words(print: Fingerprint) -> [u32; 4] {
+pub(crate) fn words(print: Fingerprint) -> [u32; 4] {
     [0, 32, 64, 96].map(|bits| (print >> bits) as u32)
 }
 
-fn table_of(print: [u32; 4]) -> usize {
+pub(crate) fn table_of(print: [u32; 4]) -> usize {
     print[3] as usize % TABLES
 }
 

@@ -19,6 +19,7 @@ mod action;
 mod erased;
 mod interner;
 mod node_store;
+mod packing;
 mod reduction;
 mod state;
 mod symmetry;
@@ -31,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quorate_core::{Process, ProcessId, Property, Span};
 use quorate_sim::traitor::Strategy;
 
-use crate::{FairnessClass, Fingerprint, Model, Successor, Users};
+use crate::{FairnessClass, Fingerprint, Model, PackedModel, Successor, Users};
 
 use interner::Interner;
 use node_store::{CounterRange, NodeStore, NodeSummary, TypedNodeStore};
@@ -547,25 +548,7 @@ impl Model for World<'_> {
     }
 
     fn successors(&self, state: &State, successors: &mut Vec<Next>) {
-        if state.round_end_pending != 0 {
-            // At the end of a round no process observes the actions of the others, so one order is enough.
-            let process = state.round_end_pending.trailing_zeros() as u8;
-            let class = Some(FairnessClass(200 + u16::from(process)));
-            self.push(state, ActionKind::RoundEnd(process), class, successors);
-            return;
-        }
-        if self.uses_partial_order_reduction() && self.persistent_set_successors(state, successors)
-        {
-            self.skipped.store(true, Ordering::Relaxed);
-            return;
-        }
-        state.up().for_each(|process| self.process_successors(state, process, successors));
-        match self.timing {
-            Timing::None => {}
-            Timing::Instants => self.time_successors(state, successors),
-            Timing::AnyTime => self.timeout_successors(state, successors),
-        }
-        self.fault_successors(state, successors);
+        self.successors_and_omission(state, successors);
     }
 
     fn broken(&self, state: &State) -> Option<Property> {
@@ -611,5 +594,47 @@ impl Model for World<'_> {
 
     fn bytes(&self, state: &State) -> usize {
         state.bytes()
+    }
+}
+
+impl PackedModel for World<'_> {
+    fn pack(&self, state: &State, bytes: &mut Vec<u8>) {
+        state.pack(self.budget, bytes);
+    }
+
+    fn unpack(&self, bytes: &mut &[u8]) -> State {
+        State::unpack(self.n, self.budget, bytes)
+    }
+
+    fn successors_and_omission(&self, state: &State, successors: &mut Vec<Next>) -> bool {
+        if state.round_end_pending == 0
+            && self.uses_partial_order_reduction()
+            && self.persistent_set_successors(state, successors)
+        {
+            // A write would take the cache line from the other threads, and every state comes here.
+            if !self.skipped.load(Ordering::Relaxed) {
+                self.skipped.store(true, Ordering::Relaxed);
+            }
+            return true;
+        }
+        self.all_successors(state, successors);
+        false
+    }
+
+    fn all_successors(&self, state: &State, successors: &mut Vec<Next>) {
+        if state.round_end_pending != 0 {
+            // At the end of a round no process observes the actions of the others, so one order is enough.
+            let process = state.round_end_pending.trailing_zeros() as u8;
+            let class = Some(FairnessClass(200 + u16::from(process)));
+            self.push(state, ActionKind::RoundEnd(process), class, successors);
+            return;
+        }
+        state.up().for_each(|process| self.process_successors(state, process, successors));
+        match self.timing {
+            Timing::None => {}
+            Timing::Instants => self.time_successors(state, successors),
+            Timing::AnyTime => self.timeout_successors(state, successors),
+        }
+        self.fault_successors(state, successors);
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use quorate_check::{Bounds, Budget};
 use quorate_core::{ProcessId, Property, Time};
-use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, Reductions, explore};
+use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, CheckReport, Reductions, explore};
 use quorate_sim::fault::{ProcessAt, Traitor};
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{ProcessSelector, When};
@@ -27,6 +27,7 @@ fn config(algorithm: &str, n: usize) -> CheckConfig {
         reductions: Reductions::ALL,
         only: None,
         allow_partial: false,
+        safety_only: false,
         bounds: Bounds { memory: 1 << 30, depth: u32::MAX },
         threads: 2,
     }
@@ -47,6 +48,29 @@ fn explored(config: &CheckConfig) -> CheckOutcome {
     explore(config, |_| ControlFlow::Continue(())).expect("it can be explored")
 }
 
+/// Checks that a search for safety finds the same as a full search. Returns its report.
+fn safety_agrees(name: &str, config: &CheckConfig, full: &CheckReport) -> CheckReport {
+    let safety = explored(&CheckConfig { safety_only: true, ..config.clone() }).report;
+    let facts = safety.safety_only.expect("it checks only safety");
+    let size = |report: &CheckReport| (report.states, report.steps, report.depth);
+    if size(&safety) != size(full) {
+        // A full search begins again without reductions if states recur.
+        assert!(
+            !facts.every_run_ends && config.reductions != Reductions::NONE,
+            "{name}: {safety:?}"
+        );
+        let config = CheckConfig { reductions: Reductions::NONE, ..config.clone() };
+        assert_eq!(size(&safety_agrees(name, &config, full)), size(full), "{name}");
+    }
+    assert_eq!(safety.verdict, full.verdict, "{name}");
+    assert_eq!(safety.counterexample_steps, full.counterexample_steps, "{name}");
+    for (own, other) in safety.properties.iter().zip(&full.properties) {
+        let is_left_out = own.detail.contains("only safety was checked");
+        assert!(own == other || (is_left_out && !facts.every_run_ends), "{name}: {own:?}");
+    }
+    safety
+}
+
 /// Checks that all of these worlds hold. Returns the size of each.
 fn sound(worlds: impl IntoIterator<Item = (&'static str, CheckConfig)>) -> String {
     let mut lines = String::new();
@@ -54,6 +78,7 @@ fn sound(worlds: impl IntoIterator<Item = (&'static str, CheckConfig)>) -> Strin
         let report = explored(&config).report;
         assert_eq!(report.verdict, "holds", "{name}: {report:?}");
         assert_eq!(report.outside, [""; 0], "{name} is beyond its assumptions");
+        safety_agrees(name, &config, &report);
         lines += &format!(
             "{name}: {} states, {} steps, {} deep\n",
             report.states, report.steps, report.depth
@@ -69,6 +94,7 @@ fn broken(worlds: impl IntoIterator<Item = (&'static str, CheckConfig, &'static 
         let checked = explored(&config);
         let broken = checked.report.properties.iter().find(|p| p.status == Status::Violated);
         assert_eq!(broken.map(|broken| broken.id), Some(property), "{name}: {:?}", checked.report);
+        safety_agrees(name, &config, &checked.report);
         let scenario = checked.scenario.expect("it can be replayed");
         let report = quorate_lab::run(&scenario, Conditions::default(), None).unwrap().report;
         let seen = report.properties.iter().find(|found| found.id == property);
@@ -618,7 +644,7 @@ fn reductions_change_the_number_of_states_and_not_the_verdict() {
             explored(&CheckConfig { reductions: Reductions::NONE, ..config(name, 3) }).report;
         assert_eq!(reduced.verdict, full.verdict, "{name}");
         assert!(reduced.states <= full.states, "{name}: {} of {}", reduced.states, full.states);
-        let status = |report: &quorate_lab::exhaustive::CheckReport| {
+        let status = |report: &CheckReport| {
             report.properties.iter().map(|found| found.status).collect::<Vec<_>>()
         };
         assert_eq!(status(&reduced), status(&full), "{name}");

@@ -3,13 +3,15 @@
 mod allocation;
 mod observed;
 mod replication;
+mod report;
+mod search;
 
 use std::ops::ControlFlow;
 
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
-    ErasedFamily, Exploration, Model, MulticastUsers, MutexUsers, Progress, State, World,
+    ErasedFamily, Exploration, MulticastUsers, MutexUsers, Progress, World,
 };
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::election::{self, Candidates, Election};
@@ -21,7 +23,6 @@ use quorate_sim::monitor::Status;
 use quorate_sim::notation::ProcessSelector;
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
-use serde::Serialize;
 
 use crate::by_name::{entry, run};
 use crate::erasure::ErasedAlgorithm;
@@ -29,9 +30,13 @@ use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
 
+use report::report;
+use search::search;
+
 pub(crate) use allocation::allocation;
 pub(crate) use observed::{detection, snapshot};
 pub(crate) use replication::replication;
+pub use report::{CheckReport, CheckedProperty, SafetyReport};
 
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
@@ -54,6 +59,8 @@ pub struct CheckConfig {
     pub reductions: Reductions,
     /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
+    /// Whether only safety is checked, in a tenth of the memory.
+    pub safety_only: bool,
     /// Limits of the exploration.
     pub bounds: Bounds,
     /// Whether an incomplete exploration is acceptable. Otherwise a world that is far too large is refused.
@@ -76,49 +83,6 @@ impl Reductions {
     pub const ALL: Self = Self { partial_order: true, symmetry: true };
     /// Uses no reduction at all.
     pub const NONE: Self = Self { partial_order: false, symmetry: false };
-}
-
-/// Result of an exploration: the JSON that `check` prints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckReport {
-    /// Name of the algorithm.
-    pub algorithm: String,
-    /// Number of processes in the world.
-    pub processes: usize,
-    /// Verdict: `holds`, `violated` or `bounded`.
-    pub verdict: &'static str,
-    /// Number of distinct states visited.
-    pub states: u64,
-    /// Number of steps between these states.
-    pub steps: u64,
-    /// Greatest distance of a state from the initial state.
-    pub depth: u32,
-    /// Result for each property.
-    pub properties: Vec<CheckedProperty>,
-    /// File that replays the counterexample, if one was written.
-    pub counterexample: Option<String>,
-    /// Number of steps of the counterexample, if there is one.
-    pub counterexample_steps: Option<usize>,
-    /// Reason why not every state was visited, if so: `memory`, `depth` or `stopped`.
-    pub bounded_by: Option<&'static str>,
-    /// Estimated number of all states as a power of ten, if the search ended early and paths are known to end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimated_magnitude: Option<u32>,
-    /// Peak memory use in bytes.
-    pub bytes: u64,
-    /// Assumptions of the algorithm that the fault budget exceeds.
-    pub outside: Vec<&'static str>,
-}
-
-/// A property and its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CheckedProperty {
-    /// Name of the property.
-    pub id: &'static str,
-    /// Whether the property holds.
-    pub status: Status,
-    /// Explanation in one sentence.
-    pub detail: String,
 }
 
 /// A report, and the counterexample to replay if a property is violated.
@@ -414,24 +378,25 @@ fn explore_world(
         };
         found = search(config, &world, config.bounds, on_progress)?;
     }
-    if matches!(found.end, End::Cyclic) {
+    if matches!(found.exploration.end, End::Cyclic) {
         world = world.without_reductions();
         found = search(config, &world, config.bounds, on_progress)?;
     }
     // A shortest counterexample is wanted, and the order that was explored may be longer.
-    if let End::Broken(counterexample) = &found.end
+    if let End::Broken(counterexample) = &found.exploration.end
         && counterexample.cycle.is_empty()
         && world.has_skipped()
     {
         let depth = counterexample.steps.len() as u32;
         world = world.without_reductions();
         let full = search(config, &world, Bounds { depth, ..config.bounds }, on_progress)?;
-        if matches!(full.end, End::Broken(_)) {
+        if matches!(full.exploration.end, End::Broken(_)) {
             found = full;
         }
     }
-    let ended_early = matches!(found.end, End::Memory | End::Depth | End::Stopped);
-    let (states, depth) = (found.progress.states, found.progress.depth);
+    let Exploration { progress, end, .. } = &found.exploration;
+    let ended_early = matches!(end, End::Memory | End::Depth | End::Stopped);
+    let (states, depth) = (progress.states, progress.depth);
     let estimate = ended_early.then(|| quorate_check::estimate(&world, states, depth)).flatten();
     let estimated_magnitude = estimate.map(|states| states.log10().round() as u32);
     let mut checked = CheckOutcome {
@@ -439,7 +404,7 @@ fn explore_world(
         scenario: None,
         steps: Vec::new(),
     };
-    if let End::Broken(counterexample) = &found.end {
+    if let End::Broken(counterexample) = end {
         let all: Vec<Action> =
             counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
         // The counterexample defines the requesters and the times of their requests.
@@ -466,35 +431,6 @@ fn all_but(n: usize, set: Option<&ProcessSet>) -> u64 {
     set.map_or(0, others)
 }
 
-/// All worlds have the same type of state, so that the search is compiled only once.
-type AnyWorld<'w> = &'w dyn Model<State = State, Action = Action>;
-
-fn search(
-    config: &CheckConfig,
-    world: AnyWorld<'_>,
-    bounds: Bounds,
-    on_progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
-) -> Result<Exploration<Action>, CannotRun> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(config.threads)
-        .build()
-        .map_err(|error| CannotRun::Search(format!("threads cannot be started: {error}")))?;
-    let mut size_estimate = SizeEstimate { done: config.allow_partial, too_large: None };
-    let found = pool.install(|| {
-        quorate_check::explore(world, bounds, |progress| {
-            if world.is_unsupported() {
-                return ControlFlow::Break(());
-            }
-            size_estimate.on_progress(world, bounds.memory, progress)?;
-            on_progress(progress)
-        })
-    });
-    match size_estimate.too_large {
-        Some(problem) => Err(CannotRun::Search(problem)),
-        None => Ok(found),
-    }
-}
-
 impl CheckOutcome {
     /// Keeps a counterexample if it violates the same property in the simulator. Fails if a counterexample
     /// without a cycle does not.
@@ -517,172 +453,5 @@ impl CheckOutcome {
             self.scenario = Some(replay);
         }
         Ok(())
-    }
-}
-
-/// Estimates once, when enough states are known, whether a world is far too large.
-struct SizeEstimate {
-    done: bool,
-    too_large: Option<String>,
-}
-
-/// Number of states after which an estimate of the rest is useful.
-const SIZED_AFTER: u64 = 300_000;
-
-impl SizeEstimate {
-    fn on_progress(
-        &mut self,
-        world: AnyWorld<'_>,
-        memory: u64,
-        progress: &Progress,
-    ) -> ControlFlow<()> {
-        if self.done || progress.states < SIZED_AFTER {
-            return ControlFlow::Continue(());
-        }
-        self.done = true;
-        let Some(states) = quorate_check::estimate(world, progress.states, progress.depth) else {
-            return ControlFlow::Continue(());
-        };
-        let gib = |bytes: f64| bytes / f64::from(1 << 30);
-        let bytes = states * (progress.bytes as f64 / progress.states as f64);
-        // The estimate is rough, so a world is refused only if it needs several times the memory.
-        if gib(bytes) < 4.0 * gib(memory as f64) {
-            return ControlFlow::Continue(());
-        }
-        // For a very large number the exponent is more useful than a hundred digits.
-        let needed = match gib(bytes) {
-            few @ ..10_000.0 => format!("{few:.0}"),
-            many => format!("10^{:.0}", many.log10()),
-        };
-        self.too_large = Some(format!(
-            "this world has very roughly 10^{:.0} states, which would take {needed} GiB of memory, and {:.0} GiB are free; \
-             make it smaller (fewer processes, --requesters 2, --requests 1, fewer --crashes), \
-             or explore a part of it with --depth {} or --memory {:.0}GiB",
-            states.log10(),
-            gib(memory as f64),
-            progress.depth + 2,
-            gib(memory as f64).max(1.0)
-        ));
-        ControlFlow::Break(())
-    }
-}
-
-fn report(
-    config: &CheckConfig,
-    algorithm: &ExploredAlgorithm<'_>,
-    found: &Exploration<Action>,
-) -> CheckReport {
-    let (profile, vacuous) = (&algorithm.profile, algorithm.vacuous);
-    let (verdict, bounded_by) = match &found.end {
-        End::Exhausted => ("holds", None),
-        End::Broken(_) | End::Vacuous => ("violated", None),
-        End::Cyclic => unreachable!("without reductions cycles are analysed"),
-        End::Memory => ("bounded", Some("memory")),
-        End::Depth => ("bounded", Some("depth")),
-        End::Stopped => ("bounded", Some("stopped")),
-    };
-    let broken = match &found.end {
-        End::Broken(broken) => Some(broken),
-        _ => None,
-    };
-    let depth = found.progress.depth;
-    let is_limited = profile != &algorithm.unlimited;
-    let limit = match is_safe_at_any_time(profile) {
-        true => {
-            let names = config.expirable.iter().flatten().map(|process| format!(" {process}"));
-            let of: String = names.collect();
-            let of = if of.is_empty() { of } else { format!(" of{of}") };
-            format!("at most {} timers{of} expire", config.budget.timeouts)
-        }
-        false => format!("the search ends after {ROUNDS} rounds"),
-    };
-    let judged = |property: Property| {
-        let (status, detail) = match (&found.end, property) {
-            (_, not_explorable) if NOT_EXPLORABLE.contains(&not_explorable) => {
-                (Status::NotChecked, "not watched by the explorer".to_owned())
-            }
-            (End::Broken(broken), _) if broken.property == property => {
-                (Status::Violated, format!("broken after {} steps", broken.steps.len()))
-            }
-            _ if !config.judges(profile, property)
-                && algorithm.unlimited.guarantees.contains(&property) =>
-            {
-                (Status::NotChecked, limit.clone())
-            }
-            // Users check only what the algorithm promises or the scenario watches.
-            _ if !config.judges(profile, property) => {
-                let ask = format!(
-                    "not promised by this algorithm; `--watch {property}` checks it anyway"
-                );
-                (Status::NotChecked, ask)
-            }
-            _ if config.only.is_some_and(|only| only != property) => {
-                (Status::NotChecked, "not checked in this search".to_owned())
-            }
-            (End::Exhausted, _) if is_limited && is_safe_at_any_time(profile) => {
-                (Status::Holds, format!("{}, while {limit}", property.sentence()))
-            }
-            (End::Exhausted, _) if is_limited => {
-                (Status::Holds, format!("{}, in the first {ROUNDS} rounds", property.sentence()))
-            }
-            (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
-            (End::Vacuous, _) => (Status::Violated, format!("{vacuous}, so nothing was verified")),
-            (End::Broken(_), _) => {
-                (Status::NotChecked, "the search ended with the first violation".to_owned())
-            }
-            (
-                _,
-                Property::ME2
-                | Property::E2
-                | Property::Termination
-                | Property::NoStarvation
-                | Property::SnapshotTermination
-                | Property::EventualDetection
-                | Property::CommandLiveness,
-            ) => (
-                Status::NotChecked,
-                format!("no deadlock to depth {depth}; starvation needs every state"),
-            ),
-            _ => (Status::NotChecked, format!("no violation to depth {depth}")),
-        };
-        CheckedProperty { id: property.id(), status, detail }
-    };
-    let outside =
-        |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
-    let Budget { crashes, recoveries, losses, suspicions, .. } = config.budget;
-    let n = config.scenario.processes;
-    let tolerates = algorithm.tolerates;
-    let traitors = config.scenario.faults.traitor.len();
-    let too_many = usize::from(crashes) + traitors > tolerates;
-    let beyond = [
-        (Assumption::NoCrash, crashes > 0),
-        (Assumption::CrashStop, recoveries > 0),
-        (Assumption::NoLoss, losses > 0),
-        (Assumption::PerfectDetector, suspicions > 0),
-        (Assumption::Fifo, !config.scenario.fifo),
-        (Assumption::Honesty, traitors > 0),
-        (Assumption::FewCrashes, too_many),
-        (Assumption::FewFaults, too_many),
-        (Assumption::LessThanAHalf, n <= tolerates.saturating_mul(2)),
-        (Assumption::LessThanAThird, n <= tolerates.saturating_mul(3)),
-    ];
-    // The clock condition is listed only for algorithms with logical clocks.
-    let listed = Property::of(profile.layer).filter(|property| {
-        *property != Property::ClockCondition || profile.guarantees.contains(property)
-    });
-    CheckReport {
-        algorithm: config.scenario.algorithm.clone(),
-        processes: config.scenario.processes,
-        verdict,
-        states: found.progress.states,
-        steps: found.progress.steps,
-        depth,
-        properties: listed.map(judged).collect(),
-        counterexample: None,
-        counterexample_steps: broken.map(|broken| broken.steps.len()),
-        bounded_by,
-        estimated_magnitude: None,
-        bytes: found.bytes_most,
-        outside: beyond.iter().filter(|pair| outside(pair)).map(|(a, _)| a.id()).collect(),
     }
 }

@@ -69,6 +69,11 @@ impl Envelope {
     pub(super) fn is_late(self) -> bool {
         self.0 & LATE != 0
     }
+
+    /// The same message, which must arrive before time advances.
+    pub(super) fn late(self) -> Self {
+        Self(self.0 | LATE)
+    }
 }
 
 /// Set of pairs of processes, one bit per pair.
@@ -98,6 +103,13 @@ impl Pairs {
     }
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
+    }
+    /// The pairs as 64 bits, and [`Self::of_bits`] the reverse.
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
     }
     fn renamed(self, names: &[u8; PROCESSES_MOST]) -> Self {
         let mut renamed = Self::default();
@@ -130,6 +142,15 @@ impl State {
 
     pub(super) fn is_up(&self, process: u8) -> bool {
         self.up & (1 << process) != 0
+    }
+
+    /// Bit set of the processes that are up.
+    pub(super) fn up_bits(&self) -> u8 {
+        self.up
+    }
+
+    pub(super) fn set_up_bits(&mut self, up: u8) {
+        self.up = up;
     }
 
     /// Processes that are up, in order.
@@ -175,6 +196,11 @@ impl State {
             let index = self.words[n..].partition_point(behind);
             self.words.insert(n + index, envelope.0);
         }
+    }
+
+    /// Appends a message that belongs behind all others, whether its recipient is up or not.
+    pub(super) fn append(&mut self, envelope: Envelope) {
+        self.words.push(envelope.0);
     }
 
     /// Removes the message at this position of its link.

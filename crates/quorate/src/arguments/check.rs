@@ -32,6 +32,7 @@ Examples:
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
   quorate check raft -n 3 --requesters 1 --timeouts 2
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
+  quorate check lamport -n 3 --requests 2 --safety-only
 
 Each step delivers a message, lets a user request entry, leave, start an election, propose, \
 multicast or make a step of its script, crashes a process (also in the middle of a multicast), or reports a crash to a process. \
@@ -143,6 +144,10 @@ pub(crate) struct CheckFlags {
     /// Look for violations of this property only
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) only: Option<String>,
+    /// Check only safety and deadlocks, in at most 32 bytes per state: keep fingerprints of states and no steps between them. The
+    /// report tells how likely it is that a state was missed, and whether processes that wait forever would have been found
+    #[arg(long)]
+    pub(crate) safety_only: bool,
     /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,

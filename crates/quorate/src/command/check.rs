@@ -115,6 +115,7 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         reductions: flags.reductions(),
         only: flags.only.as_deref().map(property).transpose()?,
         allow_partial: flags.depth.is_some() || flags.memory.is_some(),
+        safety_only: flags.safety_only,
         bounds: Bounds {
             memory: flags.memory.unwrap_or_else(memory::available).0,
             depth: flags.depth.unwrap_or(u32::MAX),

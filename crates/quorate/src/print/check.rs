@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use quorate_core::Layer;
 use quorate_lab::catalogue;
-use quorate_lab::exhaustive::CheckOutcome;
+use quorate_lab::exhaustive::{CheckOutcome, SafetyReport};
 use quorate_sim::monitor::Status;
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
@@ -58,6 +58,9 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
         ),
     };
     writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}")?;
+    if let Some(safety) = &report.safety_only {
+        writeln!(out, "scope:   {}", scope(safety, report.verdict))?;
+    }
     match (&report.counterexample, &checked.scenario) {
         (Some(path), _) => writeln!(out, "replay:  quorate replay {}", quoted(path))?,
         (None, Some(_)) => writeln!(out, "save it: the same command with --save FILE")?,
@@ -65,6 +68,19 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
         (None, None) => {}
     }
     out.flush()
+}
+
+/// The part of the properties that a search for safety has checked, and how likely it is that it has missed a state.
+fn scope(safety: &SafetyReport, verdict: &str) -> String {
+    let liveness = match (verdict, safety.every_run_ends) {
+        ("violated", _) => String::new(),
+        (_, true) => "every run ends, so starvation was checked as well; ".to_owned(),
+        (_, false) => "starvation was not checked; ".to_owned(),
+    };
+    format!(
+        "safety and deadlocks; {liveness}a state was missed with a probability of at most {:.0e}",
+        safety.omission_probability
+    )
 }
 
 /// Explains why the counterexample cannot be saved as a scenario.

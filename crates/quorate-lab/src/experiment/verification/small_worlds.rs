@@ -159,6 +159,7 @@ impl SmallWorld {
             renewals: Some(0),
             reductions: Reductions::ALL,
             only: self.only,
+            safety_only: false,
             bounds: Bounds { memory: MEMORY, depth: u32::MAX },
             allow_partial: true,
             threads: 1,
