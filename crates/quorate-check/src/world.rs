@@ -20,6 +20,7 @@ mod erased;
 mod interner;
 mod node_store;
 mod packing;
+mod recall;
 mod reduction;
 mod state;
 mod symmetry;
@@ -77,6 +78,8 @@ enum Timing {
 /// Model of processes and their users, which it knows only by number: see `node_store.rs`.
 pub struct World<'w> {
     pub(crate) n: usize,
+    /// Distinguishes its memo tables from those of other worlds.
+    number: u64,
     store: Box<dyn NodeStore + 'w>,
     /// Maximum number of faults of each kind.
     pub budget: Budget,
@@ -119,6 +122,7 @@ impl<'w> World<'w> {
     fn of(n: usize, store: Box<dyn NodeStore + 'w>) -> Self {
         Self {
             n,
+            number: recall::world_number(),
             store,
             budget: Budget::default(),
             fifo: true,

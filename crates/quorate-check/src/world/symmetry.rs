@@ -7,6 +7,7 @@
 
 use quorate_core::ProcessId;
 
+use super::recall::recall;
 use super::state::{Envelope, State};
 use super::transition::Input;
 use super::{PROCESSES_MOST, World, process_id};
@@ -19,6 +20,9 @@ pub(super) struct Renaming {
     number: u32,
     names: [u8; PROCESSES_MOST],
 }
+
+/// Distinguishes messages from nodes as owners of memo tables.
+const MESSAGE: u64 = 1 << 32;
 
 /// Maximum number of processes for symmetry reduction. With more there are too many renamings to try in every state.
 const RENAMED_MOST: usize = 6;
@@ -70,24 +74,24 @@ impl World<'_> {
     }
 
     fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
-        let memo = &self.store.summary(node).memo;
+        let memo = || &self.store.summary(node).memo;
         let key = Input::Renamed(renaming.number).key(None);
-        if let Some(number) = memo.recall(key) {
+        if let Some(number) = recall(self.number, node.into(), key, || memo().recall(key)) {
             return Some(number);
         }
         let id = renaming.names[usize::from(process)];
         let renamed = self.store.renamed(id, node, &|process| renaming.name(process))?;
-        Some(memo.remember(key, || renamed))
+        Some(memo().remember(key, || renamed))
     }
 
     fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
-        let memo = &self.store.message(message).memo;
-        let key = u64::from(renaming.number);
-        if let Some(number) = memo.recall(key) {
+        let memo = || &self.store.message(message).memo;
+        let (owner, key) = (u64::from(message) | MESSAGE, u64::from(renaming.number));
+        if let Some(number) = recall(self.number, owner, key, || memo().recall(key)) {
             return Some(number);
         }
         let renamed = self.store.renamed_message(message, &|process| renaming.name(process))?;
-        Some(memo.remember(key, || renamed))
+        Some(memo().remember(key, || renamed))
     }
 }
 

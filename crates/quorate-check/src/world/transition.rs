@@ -6,6 +6,7 @@
 use std::sync::RwLock;
 
 use super::World;
+use super::recall::recall;
 
 /// Memo table of numbers, by key.
 #[derive(Debug, Default)]
@@ -95,12 +96,13 @@ impl World<'_> {
         input: Input,
         crash_after: Option<u8>,
     ) -> &Transition {
-        let memo = &self.store.summary(node).memo;
         let key = input.key(crash_after);
-        let number = memo.recall(key).unwrap_or_else(|| {
+        let memo = || &self.store.summary(node).memo;
+        let known = recall(self.number, node.into(), key, || memo().recall(key));
+        let number = known.unwrap_or_else(|| {
             let crash_after = crash_after.map(|sends| (sends, self.may_recover()));
             let transition = self.store.step(id, node, input, crash_after);
-            memo.remember(key, || self.transitions.push(transition))
+            memo().remember(key, || self.transitions.push(transition))
         });
         self.transitions.get(number)
     }
