@@ -89,6 +89,8 @@ pub struct World<'w> {
     pub partial_order_reduction: bool,
     /// Whether states that differ only by a renaming of processes count as one.
     pub symmetry_reduction: bool,
+    /// Whether states count as one that differ only by the same amount in all logical clocks and stamps.
+    pub clock_reduction: bool,
     /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
     /// Whether processes never become quiescent. Then counters are rebased so that states recur,
@@ -128,6 +130,7 @@ impl<'w> World<'w> {
             fifo: true,
             partial_order_reduction: true,
             symmetry_reduction: true,
+            clock_reduction: false,
             only: None,
             never_quiescent: false,
             counter_window: None,
@@ -175,8 +178,9 @@ impl<'w> World<'w> {
     /// The same world, explored without reductions.
     #[must_use]
     pub fn without_reductions(mut self) -> Self {
-        (self.partial_order_reduction, self.symmetry_reduction, self.renamings) =
-            (false, false, OnceLock::new());
+        self.partial_order_reduction = false;
+        (self.symmetry_reduction, self.renamings) = (false, OnceLock::new());
+        self.clock_reduction = false;
         self
     }
 
@@ -213,6 +217,7 @@ impl<'w> World<'w> {
         Self {
             budget: self.budget,
             fifo: self.fifo,
+            clock_reduction: self.clock_reduction,
             only: self.only,
             never_quiescent: self.never_quiescent,
             counter_window: self.counter_window,
@@ -402,10 +407,10 @@ impl<'w> World<'w> {
             && state.suspected.is_empty()
     }
 
-    /// Lowers all counters of which only differences matter, so that states recur. With timers these counters are times,
+    /// Lowers all counters of which only differences matter, so that states recur or equal others. With timers these counters are times,
     /// which each instant lowers instead.
     fn rebase(&self, state: &mut State) {
-        if !self.never_quiescent || self.timing != Timing::None {
+        if !(self.never_quiescent || self.clock_reduction) || self.timing != Timing::None {
             return;
         }
         let nodes = state.nodes().iter().map(|node| self.store.summary(*node).counters);

@@ -40,6 +40,11 @@ impl LamportClock {
         self.merge(time);
         self.tick()
     }
+
+    /// Shows the time, of which only differences to other times matter; see [`crate::Process::visit_shift_invariant`].
+    pub fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        visit(&mut self.time);
+    }
 }
 
 /// A Lamport time made unique by its process. All stamps are totally ordered, and a request that happened before

@@ -27,8 +27,9 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
         None
     }
 
-    /// Visits every number of which only differences to other numbers matter, such as a count of all hops so far. A
-    /// state explorer may lower all of them by the same amount, so that equivalent states become equal.
+    /// Visits every number of which only differences to other numbers matter, such as a logical clock or a count of all
+    /// hops so far; if the algorithm sets timers, its times. A state explorer may lower all of them by the same amount, so
+    /// that equivalent states become equal.
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let _ = visit;
     }

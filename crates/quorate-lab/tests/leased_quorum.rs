@@ -66,7 +66,7 @@ fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
         expirable: None,
         lease: 3,
         renewals: Some(0),
-        reductions: Reductions::ALL,
+        reductions: Reductions::USUAL,
         only: None,
         safety_only: false,
         bounds: Bounds { memory: 4 << 30, depth: u32::MAX },

@@ -22,7 +22,7 @@ fn world(quorums: &str, n: usize, requesters: usize, crashes: u8) -> CheckConfig
         expirable: None,
         lease: 3,
         renewals: Some(0),
-        reductions: Reductions::ALL,
+        reductions: Reductions::USUAL,
         only: None,
         safety_only: false,
         bounds: Bounds { memory: 6 << 30, depth: u32::MAX },

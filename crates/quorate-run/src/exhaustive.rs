@@ -76,13 +76,17 @@ pub struct Reductions {
     pub partial_order: bool,
     /// Treats states that differ only by a renaming of processes as one.
     pub symmetry: bool,
+    /// Treats states that differ only by the same amount in all logical clocks as one.
+    pub clocks: bool,
 }
 
 impl Reductions {
     /// Uses every reduction there is.
-    pub const ALL: Self = Self { partial_order: true, symmetry: true };
+    pub const ALL: Self = Self { partial_order: true, symmetry: true, clocks: true };
+    /// Uses the reductions on which the published numbers of states depend.
+    pub const USUAL: Self = Self { clocks: false, ..Self::ALL };
     /// Uses no reduction at all.
-    pub const NONE: Self = Self { partial_order: false, symmetry: false };
+    pub const NONE: Self = Self { partial_order: false, symmetry: false, clocks: false };
 }
 
 /// A report, and the counterexample to replay if a property is violated.
@@ -355,8 +359,9 @@ fn explore_world(
     // Only timers that may expire at any time are limited in number.
     world.budget = Budget { timeouts: 0, ..config.budget };
     world.fifo = scenario.fifo;
-    (world.partial_order_reduction, world.symmetry_reduction) =
-        (config.reductions.partial_order, config.reductions.symmetry);
+    let Reductions { partial_order, symmetry, clocks } = config.reductions;
+    (world.partial_order_reduction, world.symmetry_reduction) = (partial_order, symmetry);
+    world.clock_reduction = clocks;
     world.only = config.only;
     world.never_quiescent = profile.never_quiescent;
     if profile.assumes.contains(&Assumption::ServerUp) {

@@ -10,6 +10,7 @@
 //!   the two are equivalent.
 
 use core::convert::Infallible;
+use core::mem;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
@@ -127,6 +128,20 @@ impl Process for Lamport {
         self.enter_if_first(out);
     }
 
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.clock.visit_shift_invariant(visit);
+        let queue = mem::take(&mut self.queue).into_iter();
+        self.queue = queue
+            .map(|mut stamp| {
+                visit(&mut stamp.time);
+                stamp
+            })
+            .collect();
+        if let Phase::Waiting { mine, .. } | Phase::Inside { mine } = &mut self.phase {
+            visit(&mut mine.time);
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         let Phase::Waiting { mine, silent } = &self.phase else { return ProcessSet::new() };
         let mut awaited = silent.clone();
@@ -150,6 +165,11 @@ impl CoreMessage for Message {
     fn stamp(&self) -> Option<u64> {
         let (Self::Request(time) | Self::Reply(time) | Self::Release(time)) = self;
         Some(*time)
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        let (Self::Request(time) | Self::Reply(time) | Self::Release(time)) = self;
+        visit(time);
     }
 
     fn forged(&self, choice: u64) -> Self {

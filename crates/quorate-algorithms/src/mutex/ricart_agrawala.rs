@@ -143,6 +143,13 @@ impl<R: PriorityRule> Process for AskEveryone<R> {
         }
     }
 
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.clock.visit_shift_invariant(visit);
+        if let Phase::Waiting { mine, .. } = &mut self.phase {
+            visit(&mut mine.time);
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         match &self.phase {
             Phase::Waiting { missing, .. } => missing.clone(),
@@ -166,6 +173,11 @@ impl CoreMessage for Message {
             Self::Request(time) => Some(*time),
             Self::Reply(_) => None,
         }
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        let (Self::Request(time) | Self::Reply(time)) = self;
+        visit(time);
     }
 
     fn forged(&self, choice: u64) -> Self {

@@ -147,6 +147,13 @@ impl Process for Singhal {
         }
     }
 
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.clock.visit_shift_invariant(visit);
+        if let Phase::Waiting(mine) = &mut self.phase {
+            visit(&mut mine.time);
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         match self.phase {
             Phase::Waiting(_) => self.request_set.clone(),
@@ -170,6 +177,11 @@ impl CoreMessage for Message {
             Self::Request(time) => Some(*time),
             Self::Reply(_) => None,
         }
+    }
+
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        let (Self::Request(time) | Self::Reply(time)) = self;
+        visit(time);
     }
 
     fn forged(&self, choice: u64) -> Self {

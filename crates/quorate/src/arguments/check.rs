@@ -133,10 +133,11 @@ pub(crate) struct CheckFlags {
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<u32>,
     /// Reductions to use: `order` explores deliveries that commute in one order only, `names` merges states that differ
-    /// only by a renaming of identical processes, `yes` uses both, and `no` neither
+    /// only by a renaming of identical processes, `clocks` merges states that differ only by the same amount in all logical
+    /// clocks, `yes` uses the first two, `all` uses all three, and `no` none
     #[arg(
         long,
-        value_name = "yes|no|order|names",
+        value_name = "yes|no|all|order|names|clocks",
         default_value = "yes",
         hide_possible_values = true
     )]
@@ -173,8 +174,9 @@ impl CheckFlags {
     /// Reductions that the flags select.
     pub(crate) fn reductions(&self) -> Reductions {
         Reductions {
-            partial_order: matches!(self.reduce, Reduce::Yes | Reduce::Order),
-            symmetry: matches!(self.reduce, Reduce::Yes | Reduce::Names),
+            partial_order: matches!(self.reduce, Reduce::Yes | Reduce::All | Reduce::Order),
+            symmetry: matches!(self.reduce, Reduce::Yes | Reduce::All | Reduce::Names),
+            clocks: matches!(self.reduce, Reduce::All | Reduce::Clocks),
         }
     }
 }
@@ -184,6 +186,8 @@ impl CheckFlags {
 pub(super) enum Reduce {
     Yes,
     No,
+    All,
     Order,
     Names,
+    Clocks,
 }

@@ -157,7 +157,7 @@ impl SmallWorld {
             expirable: self.expirable.map(|count| ProcessId::all(count).collect()),
             lease: 3,
             renewals: Some(0),
-            reductions: Reductions::ALL,
+            reductions: Reductions::USUAL,
             only: self.only,
             safety_only: false,
             bounds: Bounds { memory: MEMORY, depth: u32::MAX },
