@@ -11,7 +11,17 @@ use quorate_sim::{Conditions, Scenario};
 const EVENTS_MOST: u64 = 20_000;
 
 /// FNV-1a with 64 bits: the same on every machine and in every version of the compiler, unlike the hashes of `std`.
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
+
+impl Fnv {
+    pub(crate) fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
 
 impl Write for Fnv {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -28,7 +38,7 @@ impl Write for Fnv {
 
 /// Runs a scenario. Returns its report, and the line with its verdict, its messages and its digest.
 pub(crate) fn line(name: &str, scenario: &Scenario) -> (Option<Report>, String) {
-    let mut digest = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut digest = Fnv::new();
     let conditions = Conditions { events: EVENTS_MOST, ..Conditions::default() };
     let outcome = {
         let mut trace = Format::JsonLines.writer(scenario.processes, &mut digest);
@@ -39,7 +49,7 @@ pub(crate) fn line(name: &str, scenario: &Scenario) -> (Option<Report>, String) 
             let report = outcome.report;
             write!(digest, "{report:?}").expect("a digest takes everything");
             let (verdict, messages) = (report.verdict, report.messages.total);
-            let line = format!("{name}: {verdict:?}, {messages} messages, {:016x}", digest.0);
+            let line = format!("{name}: {verdict:?}, {messages} messages, {}", digest.text());
             (Some(report), line)
         }
         Err(error) => (None, format!("{name}: {error}")),

@@ -3,7 +3,7 @@
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::{Layer, Profile};
 
-use crate::{digest, files, storms};
+use crate::{digest, disorder, files, storms, worlds};
 
 /// Runs all scenarios of all algorithms of a family. Returns a line for each, and the unmet expectations.
 fn family(layer: Layer) -> (String, Vec<String>) {
@@ -33,6 +33,22 @@ macro_rules! families {
             let (lines, unmet) = family(Layer::$layer);
             assert!(unmet.is_empty(), "{}", unmet.join("\n"));
             insta::assert_snapshot!(stringify!($test), lines);
+        }
+
+        mod $test {
+            use super::*;
+
+            #[test]
+            fn in_disorder() {
+                let name = concat!(stringify!($test), "_in_disorder");
+                insta::assert_snapshot!(name, disorder::family(Layer::$layer));
+            }
+
+            #[test]
+            fn in_every_interleaving() {
+                let name = concat!(stringify!($test), "_in_every_interleaving");
+                insta::assert_snapshot!(name, worlds::family(Layer::$layer));
+            }
         }
     )*};
 }

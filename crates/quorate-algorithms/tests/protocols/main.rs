@@ -9,7 +9,10 @@
 //! `INSTA_UPDATE=always cargo test -p quorate-algorithms --test protocols`. The difference of the snapshots shows which runs
 //! have changed, and `quorate campaign` and `quorate replay` show these runs.
 
+mod declarations;
 mod digest;
+mod disorder;
 mod families;
 mod files;
 mod storms;
+mod worlds;
