@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use quorate_check::{Bounds, Budget};
 use quorate_core::ProcessId;
 use quorate_lab::campaign::CampaignRequest;
-use quorate_lab::exhaustive::{CheckConfig, Reductions, explore};
+use quorate_lab::exhaustive::{CheckConfig, explore};
 use quorate_lab::run;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::scenario::Requesters;
@@ -58,21 +58,9 @@ fn a_storm_finds_nothing() {
 
 fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
     let requesters = Requesters::First(requesters);
-    CheckConfig {
-        scenario: Scenario { requesters, ..Scenario::new("leased-quorum", n) },
-        requests: 1,
-        budget,
-        crashable: None,
-        expirable: None,
-        lease: 3,
-        renewals: Some(0),
-        reductions: Reductions::USUAL,
-        only: None,
-        safety_only: false,
-        bounds: Bounds { memory: 4 << 30, depth: u32::MAX },
-        allow_partial: true,
-        threads: 2,
-    }
+    let scenario = Scenario { requesters, ..Scenario::new("leased-quorum", n) };
+    let bounds = Bounds { memory: 4 << 30, depth: u32::MAX };
+    CheckConfig { budget, allow_partial: true, threads: 2, ..CheckConfig::new(scenario, bounds) }
 }
 
 const RESTART: Budget = Budget { crashes: 1, recoveries: 1, losses: 0, suspicions: 0, timeouts: 0 };

@@ -14,20 +14,12 @@ fn world(quorums: &str, n: usize, requesters: usize, crashes: u8) -> CheckConfig
     let requesters = Requesters::First(requesters);
     let mut scenario = Scenario { requesters, ..Scenario::new("quorum", n) };
     scenario.quorums = Some(quorums.to_owned());
+    let bounds = Bounds { memory: 6 << 30, depth: u32::MAX };
     CheckConfig {
-        scenario,
-        requests: 1,
         budget: Budget { crashes, ..Budget::default() },
-        crashable: None,
-        expirable: None,
-        lease: 3,
-        renewals: Some(0),
-        reductions: Reductions::USUAL,
-        only: None,
-        safety_only: false,
-        bounds: Bounds { memory: 6 << 30, depth: u32::MAX },
         allow_partial: true,
         threads: 2,
+        ..CheckConfig::new(scenario, bounds)
     }
 }
 

@@ -69,6 +69,27 @@ pub struct CheckConfig {
     pub threads: usize,
 }
 
+impl CheckConfig {
+    /// One request of each requester, without faults, in one thread. Leases last three instants and are not renewed.
+    pub fn new(scenario: Scenario, bounds: Bounds) -> Self {
+        Self {
+            scenario,
+            requests: 1,
+            budget: Budget::default(),
+            crashable: None,
+            expirable: None,
+            lease: 3,
+            renewals: Some(0),
+            reductions: Reductions::USUAL,
+            only: None,
+            safety_only: false,
+            bounds,
+            allow_partial: false,
+            threads: 1,
+        }
+    }
+}
+
 /// Reductions that skip work without changing a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {

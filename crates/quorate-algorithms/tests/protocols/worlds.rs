@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_check::{Bounds, Budget};
 use quorate_core::Layer;
-use quorate_lab::exhaustive::{CheckConfig, Reductions, explore};
+use quorate_lab::exhaustive::{CheckConfig, explore};
 use quorate_sim::Scenario;
 use quorate_sim::scenario::Requesters;
 
@@ -16,20 +16,11 @@ use quorate_sim::scenario::Requesters;
 const DEPTH: u32 = 8;
 
 fn config(algorithm: &str, n: usize, crashes: u8) -> CheckConfig {
+    let scenario = Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) };
     CheckConfig {
-        scenario: Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) },
-        requests: 1,
         budget: Budget { crashes, ..Budget::default() },
-        crashable: None,
-        expirable: None,
-        lease: 3,
-        renewals: Some(0),
-        reductions: Reductions::USUAL,
-        only: None,
-        safety_only: false,
         allow_partial: true,
-        bounds: Bounds { memory: 1 << 28, depth: DEPTH },
-        threads: 1,
+        ..CheckConfig::new(scenario, Bounds { memory: 1 << 28, depth: DEPTH })
     }
 }
 

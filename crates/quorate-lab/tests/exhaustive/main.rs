@@ -4,7 +4,7 @@ mod reductions;
 
 use std::ops::ControlFlow;
 
-use quorate_check::{Bounds, Budget};
+use quorate_check::Bounds;
 use quorate_core::{ProcessId, Property, Time};
 use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, CheckReport, Reductions, explore};
 use quorate_sim::fault::{ProcessAt, Traitor};
@@ -18,21 +18,9 @@ use quorate_sim::{Conditions, Scenario};
 const COINS: [u64; 8] = [0, 1, 4, 5, 6, 8, 13, 23];
 
 fn config(algorithm: &str, n: usize) -> CheckConfig {
-    CheckConfig {
-        scenario: Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) },
-        requests: 1,
-        budget: Budget::default(),
-        crashable: None,
-        expirable: None,
-        lease: 3,
-        renewals: Some(0),
-        reductions: Reductions::USUAL,
-        only: None,
-        allow_partial: false,
-        safety_only: false,
-        bounds: Bounds { memory: 1 << 30, depth: u32::MAX },
-        threads: 2,
-    }
+    let scenario = Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) };
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    CheckConfig { threads: 2, ..CheckConfig::new(scenario, bounds) }
 }
 
 fn over(algorithm: &str, n: usize, quorums: &str) -> CheckConfig {

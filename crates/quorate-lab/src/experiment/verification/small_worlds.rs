@@ -13,7 +13,7 @@ use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::traitor::Strategy;
 
-use crate::exhaustive::{CheckConfig, Reductions};
+use crate::exhaustive::CheckConfig;
 
 /// A small world to explore.
 #[derive(Clone, Debug)]
@@ -145,7 +145,6 @@ impl SmallWorld {
             ..Scenario::new(self.algorithm, self.n)
         };
         CheckConfig {
-            scenario,
             requests: self.requests,
             budget: Budget {
                 crashes: self.crashes,
@@ -153,16 +152,10 @@ impl SmallWorld {
                 timeouts: self.timeouts,
                 ..Budget::default()
             },
-            crashable: None,
             expirable: self.expirable.map(|count| ProcessId::all(count).collect()),
-            lease: 3,
-            renewals: Some(0),
-            reductions: Reductions::USUAL,
             only: self.only,
-            safety_only: false,
-            bounds: Bounds { memory: MEMORY, depth: u32::MAX },
             allow_partial: true,
-            threads: 1,
+            ..CheckConfig::new(scenario, Bounds { memory: MEMORY, depth: u32::MAX })
         }
     }
 
