@@ -43,6 +43,9 @@ Usage: cargo xtask COMMAND
   mutants [RULE...]   break each rule of the lock algorithm and see whether its tests notice (--nodes for the rules of relays,
                       --properties for the definitions of properties, --quorum for the quorum mutex, --storms N,
                       --timeout SECONDS)
+  mutants PATH        try the mutants that cargo-mutants generates for a file or folder of a crate, with the crate's quick tests
+                      (--every N, --jobs N, --markdown FILE)
+  mutants --sample    try one mutant of each family
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   timings [--tests]   build from nothing and print where the time goes: the program, or all tests
   prove [OPTIONS]     prove the algorithms of proofs/ (--slice, --seed N, --timeout SECONDS, --solver cvc5); needs python3

@@ -6,8 +6,11 @@
 //! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. With `--quorum` the
 //! rules of the quorum mutex over views are removed, and a small world has to fail. With `--conformance` rules of the quorum mutex
 //! are removed, and trace validation has to notice. A mutant that survives is an untested rule.
+//!
+//! With a path it tries generated mutants instead, see [`generated`].
 
 mod conformance_rules;
+mod generated;
 mod node_rules;
 mod property_rules;
 mod quorum_rules;
@@ -153,6 +156,18 @@ const CONFORMANCE: MutationTarget = MutationTarget {
 const TIMEOUT_SECONDS: u64 = 300;
 
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
+    if words == ["--sample"] {
+        let passed = sample(root)?;
+        println!(
+            "{}",
+            if passed { "the sample is caught" } else { "not all of the sample is caught" }
+        );
+        return Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    // No rule has a slash in its name.
+    if words.iter().any(|word| word.starts_with("crates/")) {
+        return generated::run(root, words);
+    }
     let (target, limits, names) = parse(words)?;
     let copy = Package::create(root, target)?;
     let whole = copy.test(&limits)?;
@@ -181,6 +196,12 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
     }
     println!("not caught: {}", survivors.join(", "));
     Ok(ExitCode::FAILURE)
+}
+
+/// Tries a fixed sample of mutants of all families, for `verify`. Returns whether the quick tests of the algorithms catch all
+/// of them.
+pub(crate) fn sample(root: &Path) -> io::Result<bool> {
+    generated::sample::check(root)
 }
 
 /// Amount of testing per mutant.
