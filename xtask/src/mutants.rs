@@ -393,7 +393,7 @@ fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
     let manifest = format!(
         "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\n\
-         [workspace]\n\n[profile.dev]\ndebug = false\n\n\
+         [dev-dependencies]\ninsta = \"1\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\n\n\
          [profile.release]\ndebug-assertions = true\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;

@@ -18,7 +18,7 @@ const STORMS: u64 = 60;
 
 /// Runs the storms of one configuration. A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms
 /// --test leased_quorum_storm`; `QUORATE_STORMS_FROM` is its first seed.
-fn storms(setup: Setup) {
+fn storms(name: &str, setup: Setup) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, asked) = (number("QUORATE_STORMS_FROM").unwrap_or(0), number("QUORATE_STORMS"));
     let storms = asked.unwrap_or(STORMS);
@@ -30,6 +30,9 @@ fn storms(setup: Setup) {
     }
     if asked.is_some() {
         eprintln_of(&format!("{setup:?}: {total:?}"));
+    }
+    if asked.is_none() {
+        insta::assert_snapshot!(name, format!("{total:#?}"));
     }
     // Storms without events prove nothing. A run with fewer storms than this is a replay.
     if storms >= STORMS {
@@ -46,27 +49,27 @@ fn eprintln_of(text: &str) {
 
 #[test]
 fn three_voters_with_durable_marks() {
-    storms(Setup { system: "majority", voters: 3, marks: true });
+    storms("three_voters_with_durable_marks", Setup { system: "majority", voters: 3, marks: true });
 }
 
 #[test]
 fn three_voters_without_marks() {
-    storms(Setup { system: "majority", voters: 3, marks: false });
+    storms("three_voters_without_marks", Setup { system: "majority", voters: 3, marks: false });
 }
 
 #[test]
 fn five_voters() {
-    storms(Setup { system: "majority", voters: 5, marks: true });
+    storms("five_voters", Setup { system: "majority", voters: 5, marks: true });
 }
 
 #[test]
 fn a_tree() {
-    storms(Setup { system: "tree", voters: 7, marks: true });
+    storms("a_tree", Setup { system: "tree", voters: 7, marks: true });
 }
 
 #[test]
 fn a_grid_without_marks() {
-    storms(Setup { system: "grid-fixed", voters: 4, marks: false });
+    storms("a_grid_without_marks", Setup { system: "grid-fixed", voters: 4, marks: false });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::fmt::{self, Debug, Write};
 
 use quorate_algorithms::mutex::leased_quorum::{
     Call, CandidateId, Electorate, PeerMessage, Report, RequestId, Terms, ToCandidate, ToVoter,
@@ -34,6 +35,8 @@ pub(crate) struct Counts {
     /// Locks that outlived the restart of a voter or a change of candidate.
     pub(crate) kept: u64,
     pub(crate) exits: u64,
+    /// Digest of all events, so that a changed order or message is noticed.
+    pub(crate) digest: Digest,
 }
 
 impl Counts {
@@ -46,6 +49,38 @@ impl Counts {
         self.forced += other.forced;
         self.kept += other.kept;
         self.exits += other.exits;
+        self.digest.add(&other.digest);
+    }
+}
+
+/// FNV-1a with 64 bits: the same on every machine and in every version of the compiler.
+#[derive(Clone, Copy)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    fn add(&mut self, value: &impl Debug) {
+        write!(self, "{value:?}").expect("a digest takes everything");
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+impl Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
     }
 }
 
@@ -220,6 +255,7 @@ impl Storm {
     }
 
     pub(crate) fn dispatch(&mut self, event: Event) {
+        self.counts.digest.add(&(self.now, &event));
         if let Some(endpoint) =
             Self::endpoint_of(&event).filter(|endpoint| self.is_paused(*endpoint))
         {

@@ -14,5 +14,6 @@ mod digest;
 mod disorder;
 mod families;
 mod files;
+mod models;
 mod storms;
 mod worlds;

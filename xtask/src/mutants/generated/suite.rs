@@ -21,6 +21,8 @@ const QUICK: &[(&str, &[&str])] = &[(
         "--test",
         "leased_quorum_rules",
         "--test",
+        "leased_quorum_storm",
+        "--test",
         "lease_continuity",
     ],
 )];
