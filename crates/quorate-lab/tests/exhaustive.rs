@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use quorate_check::{Bounds, Budget};
 use quorate_core::{ProcessId, Property, Time};
-use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, CheckReport, Reductions, explore};
+use quorate_lab::exhaustive::{
+    CheckConfig, CheckOutcome, CheckReport, Reductions, SafetyConfig, explore,
+};
 use quorate_sim::fault::{ProcessAt, Traitor};
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{ProcessSelector, When};
@@ -27,7 +29,7 @@ fn config(algorithm: &str, n: usize) -> CheckConfig {
         reductions: Reductions::ALL,
         only: None,
         allow_partial: false,
-        safety_only: false,
+        safety_only: None,
         bounds: Bounds { memory: 1 << 30, depth: u32::MAX },
         threads: 2,
     }
@@ -50,7 +52,9 @@ fn explored(config: &CheckConfig) -> CheckOutcome {
 
 /// Checks that a search for safety finds the same as a full search. Returns its report.
 fn safety_agrees(name: &str, config: &CheckConfig, full: &CheckReport) -> CheckReport {
-    let safety = explored(&CheckConfig { safety_only: true, ..config.clone() }).report;
+    let safety =
+        explored(&CheckConfig { safety_only: Some(SafetyConfig::default()), ..config.clone() })
+            .report;
     let facts = safety.safety_only.expect("it checks only safety");
     let size = |report: &CheckReport| (report.states, report.steps, report.depth);
     if size(&safety) != size(full) {

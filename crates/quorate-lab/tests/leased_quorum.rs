@@ -68,7 +68,7 @@ fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
         renewals: Some(0),
         reductions: Reductions::ALL,
         only: None,
-        safety_only: false,
+        safety_only: None,
         bounds: Bounds { memory: 4 << 30, depth: u32::MAX },
         allow_partial: true,
         threads: 2,

@@ -24,7 +24,7 @@ fn world(quorums: &str, n: usize, requesters: usize, crashes: u8) -> CheckConfig
         renewals: Some(0),
         reductions: Reductions::ALL,
         only: None,
-        safety_only: false,
+        safety_only: None,
         bounds: Bounds { memory: 6 << 30, depth: u32::MAX },
         allow_partial: true,
         threads: 2,

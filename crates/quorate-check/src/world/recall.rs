@@ -1,4 +1,4 @@
-//! What a thread has looked up in memo tables recently.
+//! Answers from memo tables that a thread has looked up recently.
 //!
 //! The threads of a search look up the same few transitions all the time. Even a lock that is only read is a write to memory
 //! that they share, and with two threads that takes a quarter of the time. So each thread keeps the last answers for itself.

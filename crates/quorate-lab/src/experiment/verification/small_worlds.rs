@@ -159,7 +159,7 @@ impl SmallWorld {
             renewals: Some(0),
             reductions: Reductions::ALL,
             only: self.only,
-            safety_only: false,
+            safety_only: None,
             bounds: Bounds { memory: MEMORY, depth: u32::MAX },
             allow_partial: true,
             threads: 1,
