@@ -30,7 +30,10 @@ pub use estimate::estimate;
 pub use explore::{Bounds, Counterexample, End, Exploration, Progress, explore};
 pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
 pub use model::{FairnessClass, Model, PackedModel, Successor};
-pub use safety::{SafetyExploration, explore_safety};
+pub use safety::{
+    Checkpoint, SafetyExploration, SafetyFiles, checkpoint_identity, explore_safety,
+    explore_safety_with,
+};
 pub use users::{
     AgreementUserState, AgreementUsers, AllocationUserState, AllocationUsers, DetectionUsers,
     ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,

@@ -60,7 +60,7 @@ pub trait Model: Sync {
 /// A model whose states can be written as bytes. A search that checks safety alone keeps states only in this form, and only
 /// until they are expanded.
 pub trait PackedModel: Model {
-    /// Appends a state to `bytes`. It is read again in the same process, so numbers that the model has assigned may be used.
+    /// Appends a state to `bytes`. Numbers that the model has assigned may be used.
     fn pack(&self, state: &Self::State, bytes: &mut Vec<u8>);
 
     /// Reads the state at the start of `bytes`, and removes it there.
@@ -74,6 +74,17 @@ pub trait PackedModel: Model {
     ) -> bool {
         self.successors(state, successors);
         false
+    }
+
+    /// Appends the numbers that it has assigned to `bytes`, for [`Self::restore`].
+    fn save(&self, bytes: &mut Vec<u8>) {
+        let _ = bytes;
+    }
+
+    /// Assigns the numbers that the same model has saved, before it assigns any other. Packed states of that model are states of
+    /// this one then. Returns whether the bytes belong to this model.
+    fn restore(&self, bytes: &[u8]) -> bool {
+        bytes.is_empty()
     }
 
     /// Adds all successors of a state, none left out, always in the same order.

@@ -22,6 +22,7 @@ mod node_store;
 mod packing;
 mod recall;
 mod reduction;
+mod saving;
 mod state;
 mod symmetry;
 mod timing;
@@ -39,7 +40,7 @@ use interner::Interner;
 use node_store::{CounterRange, NodeStore, NodeSummary, TypedNodeStore};
 use state::Envelope;
 use symmetry::Renaming;
-use transition::{Input, Transition};
+use transition::{Input, MessageChange, Transition};
 
 pub use action::{Action, ActionKind};
 #[cfg(not(test))]
@@ -355,7 +356,7 @@ impl<'w> World<'w> {
             }
             ActionKind::Tick => {
                 next.mark_late();
-                next.map_messages(|message| self.store.aged_message(message));
+                next.map_messages(|message| self.changed_message(message, MessageChange::Aged));
                 for process in (0..self.n as u8).filter(|id| self.summary(state, *id).exists) {
                     self.step_process(&mut next, process, Input::Tick, None);
                 }
@@ -366,7 +367,8 @@ impl<'w> World<'w> {
                 (process, Input::Recovered)
             }
             ActionKind::Crash(victim) => {
-                let node = self.store.crashed_node(victim, state.node(victim), self.may_recover());
+                let input = Input::Crash { may_recover: self.may_recover() };
+                let node = self.transition(victim, state.node(victim), input, None).node;
                 self.crash(&mut next, victim, node);
                 self.end_finished_round(&mut next);
                 return (next, 0);
@@ -424,9 +426,10 @@ impl<'w> World<'w> {
             return;
         }
         for process in 0..self.n as u8 {
-            state.set_node(process, self.store.lowered(process, state.node(process), by));
+            let lowered = self.transition(process, state.node(process), Input::Lowered(by), None);
+            state.set_node(process, lowered.node);
         }
-        state.map_messages(|message| self.store.lowered_message(message, by));
+        state.map_messages(|message| self.changed_message(message, MessageChange::Lowered(by)));
     }
 
     /// Returns the state after an action.
@@ -613,6 +616,14 @@ impl PackedModel for World<'_> {
 
     fn unpack(&self, bytes: &mut &[u8]) -> State {
         State::unpack(self.n, self.budget, bytes)
+    }
+
+    fn save(&self, bytes: &mut Vec<u8>) {
+        World::save(self, bytes);
+    }
+
+    fn restore(&self, bytes: &[u8]) -> bool {
+        World::restore(self, bytes).is_some()
     }
 
     fn successors_and_omission(&self, state: &State, successors: &mut Vec<Next>) -> bool {

@@ -1,12 +1,15 @@
 //! Exploration of every interleaving of a small world, by the algorithm's name.
 
 mod allocation;
+mod checkpoint;
 mod observed;
 mod replication;
 mod report;
 mod search;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
@@ -30,6 +33,7 @@ use crate::error::CannotRun;
 use crate::facts::Facts;
 use crate::setup::setup;
 
+use checkpoint::Stage;
 use report::report;
 use search::search;
 
@@ -59,8 +63,8 @@ pub struct CheckConfig {
     pub reductions: Reductions,
     /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
-    /// Whether only safety is checked, in a tenth of the memory.
-    pub safety_only: bool,
+    /// Checks only safety, in a tenth of the memory; `None` checks everything.
+    pub safety_only: Option<SafetyConfig>,
     /// Limits of the exploration.
     pub bounds: Bounds,
     /// Whether an incomplete exploration is acceptable. Otherwise a world that is far too large is refused.
@@ -82,12 +86,23 @@ impl CheckConfig {
             renewals: Some(0),
             reductions: Reductions::USUAL,
             only: None,
-            safety_only: false,
+            safety_only: None,
             bounds,
             allow_partial: false,
             threads: 1,
         }
     }
+}
+
+/// Files of a search that checks only safety.
+#[derive(Clone, Debug, Default)]
+pub struct SafetyConfig {
+    /// Directory for states that wait to be expanded, if memory is short.
+    pub spill: Option<PathBuf>,
+    /// File for checkpoints: one in every interval, and one if the search ends early.
+    pub checkpoint: Option<(PathBuf, Duration)>,
+    /// Checkpoint from which the search continues.
+    pub resume: Option<PathBuf>,
 }
 
 /// Reductions that skip work without changing a verdict.
@@ -391,7 +406,8 @@ fn explore_world(
     world.immune |= all_but(scenario.processes, config.crashable.as_ref());
     world.never_expiring = all_but(scenario.processes, config.expirable.as_ref());
     world = world.with_traitors(&config.strategies(profile)?);
-    let mut found = search(config, &world, config.bounds, on_progress)?;
+    checkpoint::check_resumed(config)?;
+    let mut found = search(config, &world, config.bounds, Some(Stage::Untimed), on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
     if is_timed {
@@ -402,11 +418,11 @@ fn explore_world(
             }
             false => world.with_timers(algorithm.bound),
         };
-        found = search(config, &world, config.bounds, on_progress)?;
+        found = search(config, &world, config.bounds, Some(Stage::Timed), on_progress)?;
     }
     if matches!(found.exploration.end, End::Cyclic) {
         world = world.without_reductions();
-        found = search(config, &world, config.bounds, on_progress)?;
+        found = search(config, &world, config.bounds, None, on_progress)?;
     }
     // A shortest counterexample is wanted, and the order that was explored may be longer.
     if let End::Broken(counterexample) = &found.exploration.end
@@ -415,7 +431,7 @@ fn explore_world(
     {
         let depth = counterexample.steps.len() as u32;
         world = world.without_reductions();
-        let full = search(config, &world, Bounds { depth, ..config.bounds }, on_progress)?;
+        let full = search(config, &world, Bounds { depth, ..config.bounds }, None, on_progress)?;
         if matches!(full.exploration.end, End::Broken(_)) {
             found = full;
         }

@@ -20,7 +20,9 @@ use in_stateright::{StaterightModel, WithFingerprints};
 use lamport::LamportMutex;
 use plain::Plain;
 use quorate_algorithms::mutex::RicartAgrawala;
-use quorate_check::{Bounds, End, Model, MutexUsers, World, explore};
+use quorate_check::{
+    Bounds, End, Model, MutexUsers, PackedModel, SafetyExploration, World, explore, explore_safety,
+};
 use quorate_core::ProcessId;
 use stateright::Checker;
 
@@ -47,6 +49,28 @@ fn main() {
         reduced.states, full.states, reduced.seconds, full.seconds
     );
     println!("memory: {} bytes a state, the queue included", full.bytes / full.states.max(1));
+    println!(
+        "\n{:<34}{:>10}{:>14}{:>14}{:>8}{:>8}{:>8}",
+        "safety only", "states", "quorate", "2 threads", "2nd", "of CPU", "bytes"
+    );
+    measure_safety(&format!("ricart-agrawala, n = {n}"), || world(n, false));
+    measure_safety("  the same, reduced", || world(n, true));
+}
+
+/// Prints the speed of a search for safety on one thread and on two. "of CPU" is the CPU time on one thread as a share of that
+/// on two: below 1 threads wait for each other's caches and locks.
+fn measure_safety(name: &str, world: impl Fn() -> World<'static>) {
+    let turn = || [run_safety(&world(), 1), run_safety(&world(), 2)];
+    let best = best_of_three(turn);
+    assert_eq!(best[0].states, best[1].states, "{name}: the number of threads matters");
+    let [one, two] = best.each_ref().map(|turn| turn.states as f64 / turn.seconds);
+    println!(
+        "{name:<34}{:>10}{one:>14.0}{two:>14.0}{:>8.2}{:>8.2}{:>8.1}",
+        best[0].states,
+        two / one,
+        best[0].processor / best[1].processor,
+        best[1].bytes as f64 / best[1].states as f64
+    );
 }
 
 /// A world in which each process requests entry once.
@@ -81,15 +105,8 @@ fn compare<S, M: Model>(
     S::State: Clone + Debug + Hash + PartialEq + Send + Sync,
     S::Action: Clone + Debug + PartialEq + Send + Sync,
 {
-    // Alternate between the explorers. The best run counts, because it was disturbed least.
-    let turn = || [run_stateright(theirs()), run_ours(&ours(), 1), run_ours(&ours(), 2)];
-    let mut best = turn();
-    for _ in 0..2 {
-        for (best, turn) in best.iter_mut().zip(turn()) {
-            best.seconds = best.seconds.min(turn.seconds);
-            best.processor = best.processor.min(turn.processor);
-        }
-    }
+    let best =
+        best_of_three(|| [run_stateright(theirs()), run_ours(&ours(), 1), run_ours(&ours(), 2)]);
     let states = best[0].states;
     assert!(best.iter().all(|turn| turn.states == states), "{name}: other states");
     if let Some(known) = known {
@@ -104,6 +121,18 @@ fn compare<S, M: Model>(
     );
 }
 
+/// Alternates between explorers. The best run of each counts, because it was disturbed least.
+fn best_of_three<const N: usize>(turn: impl Fn() -> [Measured; N]) -> [Measured; N] {
+    let mut best = turn();
+    for _ in 0..2 {
+        for (best, turn) in best.iter_mut().zip(turn()) {
+            best.seconds = best.seconds.min(turn.seconds);
+            best.processor = best.processor.min(turn.processor);
+        }
+    }
+    best
+}
+
 fn run_ours<M: Model>(model: &M, threads: usize) -> Measured {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let bounds = Bounds { memory: u64::MAX, depth: u32::MAX };
@@ -111,6 +140,16 @@ fn run_ours<M: Model>(model: &M, threads: usize) -> Measured {
     let (explored, seconds, processor) = timed(explore);
     assert!(matches!(explored.end, End::Exhausted), "{:?}", explored.end);
     let (states, bytes) = (explored.progress.states, explored.bytes_most);
+    Measured { states, seconds, processor, bytes }
+}
+
+fn run_safety<M: PackedModel>(model: &M, threads: usize) -> Measured {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let bounds = Bounds { memory: u64::MAX, depth: u32::MAX };
+    let explore = || pool.install(|| explore_safety(model, bounds, |_| ControlFlow::Continue(())));
+    let (SafetyExploration { exploration, .. }, seconds, processor) = timed(explore);
+    assert!(matches!(exploration.end, End::Exhausted), "{:?}", exploration.end);
+    let (states, bytes) = (exploration.progress.states, exploration.bytes_most);
     Measured { states, seconds, processor, bytes }
 }
 

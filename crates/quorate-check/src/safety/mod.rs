@@ -7,6 +7,8 @@
 //!   that waits forever does so in a final state, which is checked. With such a step nothing is known about processes that
 //!   wait forever.
 //! - **The way to a state** takes about a byte (`trail.rs`).
+//! - **If memory is short**, the states that wait are moved to a file (`spill.rs`). A search that has to stop is written to
+//!   another one, and continued by another run of the program (`checkpoint.rs`).
 //!
 //! The order is that of [`explore`](crate::explore()): breadth first, so that a counterexample is a shortest one, and one block
 //! at a time. Threads expand the batches of a block and pack the successors that were not visited (`batch.rs`). Then each
@@ -20,23 +22,30 @@
 //! 2010, and Bosnacki and Holzmann, "Improving Spin's Partial-Order Reduction for Breadth-First Search", SPIN 2005).
 
 mod batch;
+mod checkpoint;
 mod frontier;
 mod omission;
+mod spill;
 mod table;
 mod trail;
 
+use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use quorate_core::Property;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::{Bounds, Counterexample, End, Exploration, PackedModel, Progress};
+use crate::{Bounds, Counterexample, End, Exploration, Fingerprint, PackedModel, Progress};
 
 use batch::{Added, Candidates};
+use checkpoint::{CheckpointReader, CheckpointWriter, invalid};
 use frontier::{Frontier, Segment};
 use table::Table;
 use trail::Trail;
+
+pub use checkpoint::checkpoint_identity;
 
 /// Result of an exploration that checks safety.
 #[derive(Clone, Debug)]
@@ -50,6 +59,29 @@ pub struct SafetyExploration<A> {
     pub is_acyclic: bool,
 }
 
+/// Files that a search for safety may use.
+#[derive(Clone, Copy, Default)]
+pub struct SafetyFiles<'a> {
+    /// Directory for states that wait to be expanded, if memory is short. `None` ends the search then.
+    pub spill: Option<&'a Path>,
+    /// The checkpoint to write.
+    pub checkpoint: Option<Checkpoint<'a>>,
+    /// File with the checkpoint from which to continue, and the identity of its search.
+    pub resume: Option<(&'a Path, Fingerprint)>,
+}
+
+/// A checkpoint of a search. It is written when the caller stops the search, when the memory limit is reached, and when it is
+/// due.
+#[derive(Clone, Copy)]
+pub struct Checkpoint<'a> {
+    /// File to write, which is replaced.
+    pub file: &'a Path,
+    /// Tells this search from others, whose checkpoints are refused.
+    pub identity: Fingerprint,
+    /// Whether it is time to write a checkpoint; called after each block.
+    pub is_due: &'a (dyn Fn() -> bool + Sync),
+}
+
 /// Number of batches that are expanded before their successors are added.
 const BLOCK: usize = 1 << 7;
 
@@ -58,15 +90,26 @@ const BLOCK: usize = 1 << 7;
 pub fn explore_safety<M: PackedModel + ?Sized>(
     model: &M,
     bounds: Bounds,
-    mut on_progress: impl FnMut(&Progress) -> ControlFlow<()>,
+    on_progress: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> SafetyExploration<M::Action> {
+    let explored = explore_safety_with(model, bounds, SafetyFiles::default(), on_progress);
+    explored.expect("without files no access to a file fails")
+}
+
+/// The same as [`explore_safety`] with files. Fails if a file cannot be read or written.
+pub fn explore_safety_with<M: PackedModel + ?Sized>(
+    model: &M,
+    bounds: Bounds,
+    files: SafetyFiles<'_>,
+    mut on_progress: impl FnMut(&Progress) -> ControlFlow<()>,
+) -> io::Result<SafetyExploration<M::Action>> {
     let mut search = Search::new(model);
-    let end = search.run(bounds, &mut on_progress);
-    SafetyExploration {
+    let end = search.run(bounds, files, &mut on_progress)?;
+    Ok(SafetyExploration {
         omission_probability: omission::probability(search.progress.states, table::BITS),
         is_acyclic: !search.has_back_edge,
         exploration: Exploration { progress: search.progress, bytes_most: search.bytes_most, end },
-    }
+    })
 }
 
 struct Search<'m, M: PackedModel + ?Sized> {
@@ -77,6 +120,8 @@ struct Search<'m, M: PackedModel + ?Sized> {
     trail: Trail,
     /// Number of states of the current depth that have been expanded.
     expanded: u64,
+    /// Whether the initial states are being expanded, or were.
+    has_begun: bool,
     has_back_edge: bool,
     goals_reached: u64,
     progress: Progress,
@@ -92,6 +137,7 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
             next: Frontier::default(),
             trail: Trail::default(),
             expanded: 0,
+            has_begun: false,
             has_back_edge: false,
             goals_reached: 0,
             progress: Progress::default(),
@@ -102,40 +148,74 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
     fn run(
         &mut self,
         bounds: Bounds,
+        files: SafetyFiles<'_>,
         on_progress: &mut impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> End<M::Action> {
-        if let Some(broken) = self.begin() {
-            return broken;
+    ) -> io::Result<End<M::Action>> {
+        let begun = match files.resume {
+            Some((file, identity)) => self.resume(CheckpointReader::open(file, identity)?)?,
+            None => self.begin(),
+        };
+        if let Some(broken) = begun {
+            return Ok(broken);
         }
-        while self.next.states() > 0 {
-            if self.progress.depth == bounds.depth {
-                return End::Depth;
-            }
-            self.frontier = std::mem::take(&mut self.next);
-            self.table.next_depth();
-            self.trail.next_depth();
-            self.expanded = 0;
-            loop {
-                let block = self.frontier.take(BLOCK);
-                if block.is_empty() {
-                    break;
-                }
+        loop {
+            while let block = self.frontier.take(BLOCK)?
+                && !block.is_empty()
+            {
                 if let Some(end) = self.expand(&block) {
-                    return end;
+                    return Ok(end);
                 }
-                if self.progress.bytes > bounds.memory {
-                    return End::Memory;
-                }
-                if on_progress(&self.progress).is_break() {
-                    return End::Stopped;
+                if let Some(end) = self.after_block(bounds, files, on_progress)? {
+                    return Ok(end);
                 }
             }
-            self.progress.depth += u32::from(self.next.states() > 0);
+            if self.next.states() == 0 {
+                break;
+            }
+            if self.has_begun {
+                self.progress.depth += 1;
+            }
+            if self.progress.depth == bounds.depth {
+                return Ok(End::Depth);
+            }
+            self.next_depth();
         }
-        match self.goals_reached & self.model.goals() == self.model.goals() {
+        Ok(match self.goals_reached & self.model.goals() == self.model.goals() {
             true => End::Exhausted,
             false => End::Vacuous,
+        })
+    }
+
+    fn next_depth(&mut self) {
+        self.frontier = std::mem::take(&mut self.next);
+        self.table.next_depth();
+        self.trail.next_depth();
+        (self.expanded, self.has_begun) = (0, true);
+    }
+
+    /// Makes room and writes a checkpoint if necessary. Returns the end of a search that must not go on.
+    fn after_block(
+        &mut self,
+        bounds: Bounds,
+        files: SafetyFiles<'_>,
+        on_progress: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> io::Result<Option<End<M::Action>>> {
+        if let Some(directory) = files.spill.filter(|_| self.progress.bytes > bounds.memory) {
+            self.frontier.spill(directory)?;
+            self.next.spill(directory)?;
+            self.progress.bytes = self.bytes();
         }
+        let end = match self.progress.bytes > bounds.memory {
+            true => Some(End::Memory),
+            false => on_progress(&self.progress).is_break().then_some(End::Stopped),
+        };
+        // A search that is void is stopped and never continued.
+        if let Some(checkpoint) = files.checkpoint.filter(|_| !self.model.is_unsupported())
+            && (end.is_some() || (checkpoint.is_due)())
+        {
+            self.write(checkpoint)?;
+        }
+        Ok(end)
     }
 
     /// Adds the initial states.
@@ -199,10 +279,14 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
         let packed = block.iter().map(|segment| segment.bytes.len() as u64).sum::<u64>();
         let candidates = candidates.iter().map(Candidates::memory).sum::<u64>();
         let fresh = added.iter().map(|batch| batch.bytes.len() as u64).sum::<u64>();
-        let queues = self.frontier.bytes() + self.next.bytes();
-        let search = self.table.bytes() + self.trail.bytes() + queues;
-        self.progress.bytes = search + packed + candidates + fresh;
+        self.progress.bytes = self.bytes() + packed + candidates + fresh;
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
+    }
+
+    /// Memory between two blocks, in bytes.
+    fn bytes(&self) -> u64 {
+        let queues = self.frontier.bytes() + self.next.bytes();
+        self.table.bytes() + self.trail.bytes() + queues
     }
 
     /// Builds the counterexample: the path to a state, given by its depth and its index there.
@@ -223,5 +307,57 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
             state = taken.state;
         }
         End::Broken(Counterexample { property, steps, cycle: Vec::new(), waiting })
+    }
+}
+
+/// Checkpoints. The parts of the search are written and read in the same order.
+impl<M: PackedModel + ?Sized> Search<'_, M> {
+    fn write(&self, checkpoint: Checkpoint<'_>) -> io::Result<()> {
+        CheckpointWriter::replace(checkpoint.file, checkpoint.identity, |out| {
+            let mut model = Vec::new();
+            self.model.save(&mut model);
+            out.bytes(&model)?;
+            let Progress { states, steps, depth, queue, .. } = self.progress;
+            let flags = u64::from(self.has_back_edge);
+            for number in [
+                states,
+                steps,
+                depth.into(),
+                queue,
+                self.expanded,
+                self.goals_reached,
+                flags,
+                self.bytes_most,
+            ] {
+                out.number(number)?;
+            }
+            self.table.write(out)?;
+            self.trail.write(out)?;
+            self.frontier.write(out)?;
+            self.next.write(out)
+        })
+    }
+
+    fn resume(&mut self, mut input: CheckpointReader) -> io::Result<Option<End<M::Action>>> {
+        let model = input.bytes()?;
+        let mut numbers = [0; 8];
+        for number in &mut numbers {
+            *number = input.number()?;
+        }
+        let [states, steps, depth, queue, expanded, goals_reached, flags, bytes_most] = numbers;
+        let depth = u32::try_from(depth).map_err(|_| invalid("it is damaged"))?;
+        self.progress = Progress { states, steps, depth, queue, bytes: 0 };
+        (self.expanded, self.goals_reached) = (expanded, goals_reached);
+        (self.has_back_edge, self.bytes_most, self.has_begun) = (flags != 0, bytes_most, true);
+        self.table = Table::read(&mut input)?;
+        self.trail = Trail::read(&mut input)?;
+        self.frontier = Frontier::read(&mut input)?;
+        self.next = Frontier::read(&mut input)?;
+        // Only what is known to be whole is given to the model.
+        input.finish()?;
+        match self.model.restore(&model) {
+            true => Ok(None),
+            false => Err(invalid("it belongs to another version of the program")),
+        }
     }
 }

@@ -15,8 +15,11 @@
 //! Tables grow by a quarter when four fifths are used, so a state takes between 10 and 12.5 bytes. The place of a fingerprint
 //! is its share of the table's length. So a table is nearly sorted, and growing reads and writes memory in order.
 
+use std::io;
+
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
+use super::checkpoint::{CheckpointReader, CheckpointWriter};
 use crate::Fingerprint;
 use crate::visited::{AHEAD, FingerprintBatch, TABLES, table_of, words};
 
@@ -132,6 +135,29 @@ impl Table {
         let growing = rayon::current_num_threads().min(TABLES);
         let all: usize = slots.sum();
         (size_of::<u64>() * all * (TABLES * PARTS + 2 * growing) / (TABLES * PARTS)) as u64
+    }
+
+    pub(super) fn write(&self, out: &mut CheckpointWriter<'_>) -> io::Result<()> {
+        out.number(self.tag)?;
+        for part in self.groups.iter().flatten() {
+            out.number(part.slots.len() as u64)?;
+            part.slots.iter().try_for_each(|slot| out.number(*slot))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(input: &mut CheckpointReader) -> io::Result<Self> {
+        let mut table = Self { tag: input.number()?, ..Self::new() };
+        for part in table.groups.iter_mut().flatten() {
+            let size = input.number()?;
+            part.slots.clear();
+            for _ in 0..size {
+                part.slots.push(input.number()?);
+            }
+            part.slots.shrink_to_fit();
+            part.used = part.slots.iter().filter(|slot| **slot != 0).count();
+        }
+        Ok(table)
     }
 
     fn part(&self, print: Fingerprint) -> (&Part, u64) {

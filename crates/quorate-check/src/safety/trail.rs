@@ -4,6 +4,10 @@
 //! States are expanded in the order in which they were found. So these numbers determine the parent of each state, and a path
 //! is found by reading them backwards, one depth after the other.
 
+use std::io;
+
+use super::checkpoint::{CheckpointReader, CheckpointWriter};
+
 /// Number of new states of each expanded state, and their indices among its successors, for all depths in order.
 #[derive(Debug, Default)]
 pub(super) struct Trail {
@@ -27,6 +31,26 @@ impl Trail {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(super) fn write(&self, out: &mut CheckpointWriter<'_>) -> io::Result<()> {
+        out.number(self.depths.len() as u64)?;
+        for batches in &self.depths {
+            out.number(batches.len() as u64)?;
+            batches.iter().try_for_each(|batch| out.bytes(batch))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(input: &mut CheckpointReader) -> io::Result<Self> {
+        let mut trail = Self::default();
+        for _ in 0..input.number()? {
+            trail.next_depth();
+            for _ in 0..input.number()? {
+                trail.push(TrailBatch { nibbles: input.bytes()?, half: false });
+            }
+        }
+        Ok(trail)
     }
 
     /// Path to a state, given its depth and its index among the states of that depth: the index of the initial state, and the

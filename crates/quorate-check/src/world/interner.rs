@@ -42,6 +42,9 @@ impl<T> Interner<T> {
     pub(super) fn intern(&self, print: Fingerprint, make: impl FnOnce() -> T) -> u32 {
         let mut numbers = self.numbers.lock().expect("no thread panics while it holds the lock");
         if let Some(number) = numbers.known.get(&print) {
+            if !self.has(*number) {
+                self.set(*number, make());
+            }
             return *number;
         }
         let number = self.insert(&mut numbers, make());
@@ -60,12 +63,38 @@ impl<T> Interner<T> {
     fn insert(&self, numbers: &mut Numbers, value: T) -> u32 {
         let number = numbers.next;
         numbers.next += 1;
+        self.set(number, value);
+        number
+    }
+
+    /// Whether the value with this number is stored. If not, the number may be reserved.
+    pub(super) fn has(&self, number: u32) -> bool {
+        let (chunk, index) = location_of(number);
+        self.chunks[chunk].get().is_some_and(|chunk| chunk[index].get().is_some())
+    }
+
+    /// Fingerprints of all interned values, by number.
+    pub(super) fn prints(&self) -> Vec<Fingerprint> {
+        let numbers = self.numbers.lock().expect("no thread panics while it holds the lock");
+        let mut prints = vec![0; numbers.known.len()];
+        numbers.known.iter().for_each(|(print, number)| prints[*number as usize] = *print);
+        prints
+    }
+
+    /// Reserves the numbers from 0 on for values with these fingerprints. Nothing may be stored yet.
+    pub(super) fn reserve(&self, prints: &[Fingerprint]) {
+        let mut numbers = self.numbers.lock().expect("no thread panics while it holds the lock");
+        assert_eq!(numbers.next, 0, "numbers are reserved first");
+        numbers.known = prints.iter().copied().zip(0..).collect();
+        numbers.next = prints.len() as u32;
+    }
+
+    fn set(&self, number: u32, value: T) {
         let (chunk, index) = location_of(number);
         let size = (FIRST as usize) << chunk;
         let room = || (0..size).map(|_| OnceLock::new()).collect();
         let chunk = self.chunks[chunk].get_or_init(room);
         assert!(chunk[index].set(value).is_ok(), "numbers are given once");
-        number
     }
 }
 
@@ -94,5 +123,17 @@ mod tests {
         assert_eq!(interner.intern(8, || "eight"), first + 1);
         assert_eq!(interner.intern(7, || unreachable!("it is there")), first);
         assert_eq!(interner.get(first), &"seven");
+    }
+
+    #[test]
+    fn reserved_numbers_are_given_to_their_values() {
+        let interner = Interner::default();
+        interner.reserve(&[7, 8, 9]);
+        assert!(!interner.has(1));
+        assert_eq!(interner.intern(8, || "eight"), 1);
+        assert_eq!(interner.intern(8, || unreachable!("it is there")), 1);
+        assert_eq!(interner.intern(5, || "five"), 3);
+        assert!(interner.has(1) && interner.has(3) && !interner.has(0));
+        assert_eq!((interner.get(1), interner.prints()), (&"eight", vec![7, 8, 9, 5]));
     }
 }

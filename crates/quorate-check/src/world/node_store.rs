@@ -16,7 +16,7 @@ use super::interner::Interner;
 use super::timing::{HORIZON, Pending};
 use super::transition::{Input, Memo, Transition};
 use super::{PROCESSES_MOST, process_id};
-use crate::{Users, fingerprint_of};
+use crate::{Fingerprint, Users, fingerprint_of};
 
 /// Type-erased interface of a world to its processes and users.
 pub(super) trait NodeStore: Send + Sync {
@@ -33,12 +33,6 @@ pub(super) trait NodeStore: Send + Sync {
     /// the flag tells whether it may recover.
     fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition;
 
-    /// Number of a node after its process has crashed. The node keeps its memory if the process may recover.
-    fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32;
-
-    /// Number of a node after all counters of which only differences matter are lowered by `by`, but not below 0.
-    fn lowered(&self, id: u8, node: u32, by: u64) -> u32;
-
     /// Number of a message after the same change.
     fn lowered_message(&self, message: u32, by: u64) -> u32;
 
@@ -51,6 +45,18 @@ pub(super) trait NodeStore: Send + Sync {
 
     /// Number of a message with renamed processes; `None` if it cannot be renamed.
     fn renamed_message(&self, message: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
+
+    /// Fingerprints of all nodes and of all messages, by number.
+    fn prints(&self) -> [Vec<Fingerprint>; 2];
+
+    /// Reserves numbers for nodes and messages with these fingerprints. There may be none yet.
+    fn reserve(&self, prints: [&[Fingerprint]; 2]);
+
+    /// Whether there is a node with this number.
+    fn has_node(&self, node: u32) -> bool;
+
+    /// Whether there is a message with this number.
+    fn has_message(&self, message: u32) -> bool;
 
     /// The property that these nodes violate together, if any.
     fn broken(&self, nodes: &[u32]) -> Option<Property>;
@@ -81,6 +87,8 @@ pub(super) trait NodeStore: Send + Sync {
 /// Type-independent facts about a process with its user.
 #[derive(Debug)]
 pub(super) struct NodeSummary {
+    /// Number of its process.
+    pub(super) id: u8,
     /// Whether its user may issue a command now, and if so, whether it must.
     pub(super) next_command: Option<bool>,
     /// Whether its user waits for something that it must eventually get.
@@ -204,7 +212,7 @@ where
             });
             let (awaits_round, timers) = (pending.round, pending.summary());
             let mut summary = self.users.summarize(&user, awaits_round, timers, counters);
-            summary.exists = process.is_some();
+            (summary.id, summary.exists) = (id, process.is_some());
             Node { process, user, pending, summary }
         })
     }
@@ -221,6 +229,15 @@ where
             // Of a process that will not recover, only what its user made known to others matters.
             None => self.intern_node(id, None, self.users.crashed(user), Pending::default()),
         }
+    }
+
+    /// Number of a node after all counters of which only differences matter are lowered by `by`, but not below 0.
+    fn lowered(&self, id: u8, node: &Node<P, U::UserState>, by: u64) -> u32 {
+        let mut process = node.process.clone();
+        if let Some(process) = &mut process {
+            process.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
+        }
+        self.intern_node(id, process, node.user.clone(), node.pending.clone())
     }
 
     fn user_states(&self, nodes: &[u32]) -> UserStates<'_, U> {
@@ -240,6 +257,7 @@ trait Summarize: Users {
         counters: Option<CounterRange>,
     ) -> NodeSummary {
         NodeSummary {
+            id: 0,
             next_command: self.next_command(user).map(|(_, must)| must),
             is_waiting: self.is_waiting(user),
             is_satisfied: self.is_satisfied(user),
@@ -281,6 +299,15 @@ where
 
     fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition {
         let node = self.nodes.get(node);
+        match input {
+            Input::Crash { may_recover } => {
+                let process = node.process.clone();
+                let down = self.intern_down(id, process, &node.user, may_recover);
+                return Transition::silent(down);
+            }
+            Input::Lowered(by) => return Transition::silent(self.lowered(id, node, by)),
+            _ => {}
+        }
         let mut process = node.process.clone().expect("a crashed process receives no input");
         let mut user = node.user.clone();
         let mut pending = node.pending.clone();
@@ -299,7 +326,7 @@ where
                 pending.round = false;
                 process.on_round_end(round.into(), &mut out);
             }
-            Input::Renamed(_) => {}
+            Input::Renamed(_) | Input::Crash { .. } | Input::Lowered(_) => {}
             Input::Expired(index) => {
                 let armed = pending.timers.remove(index.into());
                 process.on_timer(armed.timer, &mut out);
@@ -369,20 +396,6 @@ where
         Transition { node, sent: sent.into(), multicast }
     }
 
-    fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32 {
-        let node = self.nodes.get(node);
-        self.intern_down(id, node.process.clone(), &node.user, may_recover)
-    }
-
-    fn lowered(&self, id: u8, node: u32, by: u64) -> u32 {
-        let node = self.nodes.get(node);
-        let mut process = node.process.clone();
-        if let Some(process) = &mut process {
-            process.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
-        }
-        self.intern_node(id, process, node.user.clone(), node.pending.clone())
-    }
-
     fn lowered_message(&self, message: u32, by: u64) -> u32 {
         let mut message = self.messages.get(message).message.clone();
         message.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
@@ -412,6 +425,23 @@ where
     fn renamed_message(&self, message: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32> {
         let renamed = self.messages.get(message).message.renamed(name)?;
         Some(self.intern_message(renamed))
+    }
+
+    fn prints(&self) -> [Vec<Fingerprint>; 2] {
+        [self.nodes.prints(), self.messages.prints()]
+    }
+
+    fn reserve(&self, [nodes, messages]: [&[Fingerprint]; 2]) {
+        self.nodes.reserve(nodes);
+        self.messages.reserve(messages);
+    }
+
+    fn has_node(&self, node: u32) -> bool {
+        self.nodes.has(node)
+    }
+
+    fn has_message(&self, message: u32) -> bool {
+        self.messages.has(message)
     }
 
     fn broken(&self, nodes: &[u32]) -> Option<Property> {

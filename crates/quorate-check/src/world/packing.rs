@@ -104,7 +104,7 @@ fn all_up(n: usize) -> u8 {
 }
 
 /// Appends a number, seven bits to a byte, the lowest first. The eighth bit tells that more follow.
-fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 128 {
         bytes.push(number as u8 | 128);
         number >>= 7;
@@ -112,7 +112,7 @@ fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-fn take_number(bytes: &mut &[u8]) -> u64 {
+pub(super) fn take_number(bytes: &mut &[u8]) -> u64 {
     let (mut number, mut shift) = (0, 0);
     loop {
         let byte = take_byte(bytes);
@@ -124,7 +124,7 @@ fn take_number(bytes: &mut &[u8]) -> u64 {
     }
 }
 
-fn take_byte(bytes: &mut &[u8]) -> u8 {
+pub(super) fn take_byte(bytes: &mut &[u8]) -> u8 {
     let (first, rest) = bytes.split_first().expect("a packed state is complete");
     *bytes = rest;
     *first

@@ -9,7 +9,7 @@ use quorate_core::ProcessId;
 
 use super::recall::recall;
 use super::state::{Envelope, State};
-use super::transition::Input;
+use super::transition::{Input, MESSAGE, MessageChange};
 use super::{PROCESSES_MOST, World, process_id};
 use crate::Fingerprint;
 
@@ -20,9 +20,6 @@ pub(super) struct Renaming {
     number: u32,
     names: [u8; PROCESSES_MOST],
 }
-
-/// Distinguishes messages from nodes as owners of memo tables.
-const MESSAGE: u64 = 1 << 32;
 
 /// Maximum number of processes for symmetry reduction. With more there are too many renamings to try in every state.
 const RENAMED_MOST: usize = 6;
@@ -73,7 +70,7 @@ impl World<'_> {
         Some(renamed)
     }
 
-    fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
+    pub(super) fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
         let memo = || &self.store.summary(node).memo;
         let key = Input::Renamed(renaming.number).key(None);
         if let Some(number) = recall(self.number, node.into(), key, || memo().recall(key)) {
@@ -84,9 +81,10 @@ impl World<'_> {
         Some(memo().remember(key, || renamed))
     }
 
-    fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
+    pub(super) fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
         let memo = || &self.store.message(message).memo;
-        let (owner, key) = (u64::from(message) | MESSAGE, u64::from(renaming.number));
+        let key = MessageChange::Renamed(renaming.number).key();
+        let owner = u64::from(message) | MESSAGE;
         if let Some(number) = recall(self.number, owner, key, || memo().recall(key)) {
             return Some(number);
         }
@@ -96,6 +94,10 @@ impl World<'_> {
 }
 
 impl Renaming {
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
     fn name(&self, process: ProcessId) -> ProcessId {
         process_id(self.names[process.index()])
     }

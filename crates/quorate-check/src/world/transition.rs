@@ -19,6 +19,11 @@ impl Memo {
         Some(memo[index].1)
     }
 
+    /// All keys and their answers.
+    pub(super) fn entries(&self) -> Vec<(u64, u32)> {
+        self.0.read().expect("no thread panics while it holds the lock").clone()
+    }
+
     /// Stores an answer. If another thread was faster, returns the answer of that thread.
     pub(super) fn remember(&self, key: u64, answer: impl FnOnce() -> u32) -> u32 {
         let mut memo = self.0.write().expect("no thread panics while it holds the lock");
@@ -43,6 +48,16 @@ pub(super) struct Transition {
     pub(super) multicast: u8,
 }
 
+impl Transition {
+    /// A change of a node that sends nothing.
+    pub(super) fn silent(node: u32) -> Self {
+        Self { node, sent: Box::default(), multicast: 0 }
+    }
+}
+
+/// Distinguishes messages from nodes as owners of memo tables.
+pub(super) const MESSAGE: u64 = 1 << 32;
+
 /// Input to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
@@ -64,7 +79,16 @@ pub(super) enum Input {
     Recovered,
     /// Not an input to the process, only the memo key of a renaming.
     Renamed(u32),
+    /// The process crashes, and may recover or not.
+    Crash {
+        may_recover: bool,
+    },
+    /// Not an input to the process: all counters of which only differences matter decrease by this much.
+    Lowered(u64),
 }
+
+/// Number of bits of a memo key below the tag and the crash.
+const PAYLOAD_BITS: u32 = 48;
 
 impl Input {
     /// Unique key of the input, together with the point at which the process crashes.
@@ -80,13 +104,87 @@ impl Input {
             Self::Expired(index) => (7, u64::from(index)),
             Self::Tick => (8, 0),
             Self::Recovered => (9, 0),
+            Self::Crash { may_recover } => (10, u64::from(may_recover)),
+            Self::Lowered(by) => (11, by),
         };
+        assert!(payload < 1 << PAYLOAD_BITS, "counters of small worlds are small");
         let crash = crash_after.map_or(0, |sends| u64::from(sends) + 1);
-        tag << 56 | crash << 48 | payload
+        tag << 56 | crash << PAYLOAD_BITS | payload
+    }
+
+    /// The input and the crash of a key; `None` if there is no such key.
+    pub(super) fn of_key(key: u64) -> Option<(Self, Option<u8>)> {
+        let payload = key & ((1 << PAYLOAD_BITS) - 1);
+        let input = match key >> 56 {
+            0 => Self::Start,
+            1 => Self::Message { from: (payload >> 32) as u8, message: payload as u32 },
+            2 => Self::Command,
+            3 => Self::Crashed(payload as u8),
+            4 => Self::Alive(payload as u8),
+            5 => Self::RoundEnd(payload as u16),
+            6 => Self::Renamed(payload as u32),
+            7 => Self::Expired(payload as u8),
+            8 => Self::Tick,
+            9 => Self::Recovered,
+            10 => Self::Crash { may_recover: payload != 0 },
+            11 => Self::Lowered(payload),
+            _ => return None,
+        };
+        Some((input, ((key >> PAYLOAD_BITS) as u8).checked_sub(1)))
+    }
+}
+
+/// Change of a message in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageChange {
+    /// It is known to processes by other names. The number is that of the renaming.
+    Renamed(u32),
+    /// It was in flight for one instant more.
+    Aged,
+    /// All its counters of which only differences matter decrease by this much.
+    Lowered(u64),
+}
+
+impl MessageChange {
+    /// Unique key of the change.
+    pub(super) fn key(self) -> u64 {
+        match self {
+            Self::Renamed(renaming) => renaming.into(),
+            Self::Aged => 1 << 56,
+            Self::Lowered(by) => {
+                assert!(by < 1 << 56, "counters of small worlds are small");
+                2 << 56 | by
+            }
+        }
+    }
+
+    /// The change that has this key; `None` if there is none.
+    pub(super) fn of_key(key: u64) -> Option<Self> {
+        let payload = key & ((1 << 56) - 1);
+        match key >> 56 {
+            0 => Some(Self::Renamed(payload as u32)),
+            1 => Some(Self::Aged),
+            2 => Some(Self::Lowered(payload)),
+            _ => None,
+        }
     }
 }
 
 impl World<'_> {
+    /// Number of a message after a change other than a renaming, memoized.
+    pub(super) fn changed_message(&self, message: u32, change: MessageChange) -> u32 {
+        let memo = || &self.store.message(message).memo;
+        let (owner, key) = (u64::from(message) | MESSAGE, change.key());
+        recall(self.number, owner, key, || memo().recall(key)).unwrap_or_else(|| {
+            let changed = match change {
+                MessageChange::Lowered(by) => self.store.lowered_message(message, by),
+                MessageChange::Aged => self.store.aged_message(message),
+                MessageChange::Renamed(_) => unreachable!("not every message can be renamed"),
+            };
+            memo().remember(key, || changed)
+        })
+    }
+
     /// Result of an input to a node, memoized. With `crash_after` the process crashes after this many
     /// sends of its first multicast.
     pub(super) fn transition(
@@ -105,5 +203,35 @@ impl World<'_> {
             memo().remember(key, || self.transitions.push(transition))
         });
         self.transitions.get(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_its_input() {
+        let inputs = [
+            Input::Start,
+            Input::Message { from: 7, message: (1 << 25) - 1 },
+            Input::Command,
+            Input::Crashed(3),
+            Input::Alive(4),
+            Input::RoundEnd(300),
+            Input::Renamed(719),
+            Input::Expired(2),
+            Input::Tick,
+            Input::Recovered,
+            Input::Crash { may_recover: true },
+            Input::Crash { may_recover: false },
+            Input::Lowered(1 << 40),
+        ];
+        for (input, crash_after) in
+            inputs.iter().flat_map(|it| [(*it, None), (*it, Some(0)), (*it, Some(5))])
+        {
+            assert_eq!(Input::of_key(input.key(crash_after)), Some((input, crash_after)));
+        }
+        assert_eq!(Input::of_key(u64::MAX), None);
     }
 }

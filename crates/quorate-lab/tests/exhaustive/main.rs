@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use quorate_check::Bounds;
 use quorate_core::{ProcessId, Property, Time};
-use quorate_lab::exhaustive::{CheckConfig, CheckOutcome, CheckReport, Reductions, explore};
+use quorate_lab::exhaustive::{
+    CheckConfig, CheckOutcome, CheckReport, Reductions, SafetyConfig, explore,
+};
 use quorate_sim::fault::{ProcessAt, Traitor};
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{ProcessSelector, When};
@@ -40,7 +42,9 @@ fn explored(config: &CheckConfig) -> CheckOutcome {
 
 /// Checks that a search for safety finds the same as a full search. Returns its report.
 fn safety_agrees(name: &str, config: &CheckConfig, full: &CheckReport) -> CheckReport {
-    let safety = explored(&CheckConfig { safety_only: true, ..config.clone() }).report;
+    let safety =
+        explored(&CheckConfig { safety_only: Some(SafetyConfig::default()), ..config.clone() })
+            .report;
     let facts = safety.safety_only.expect("it checks only safety");
     let size = |report: &CheckReport| (report.states, report.steps, report.depth);
     if size(&safety) != size(full) {

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use quorate_check::{
-    Action, Bounds, End, Exploration, PackedModel, Progress, SafetyExploration, State,
+    Action, Bounds, End, Exploration, PackedModel, Progress, SafetyExploration, State, explore,
+    explore_safety_with,
 };
 
+use super::checkpoint::{Stage, with_files};
 use super::{CheckConfig, SafetyReport};
 use crate::error::CannotRun;
 
@@ -32,18 +34,22 @@ impl From<SafetyExploration<Action>> for Found {
     }
 }
 
-/// Explores a world as the configuration says, within these bounds.
+/// Explores a world as the configuration says, within these bounds. Checkpoints are those of the stage.
 pub(super) fn search(
     config: &CheckConfig,
     world: AnyWorld<'_>,
     bounds: Bounds,
+    stage: Option<Stage>,
     on_progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
 ) -> Result<Found, CannotRun> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(config.threads)
         .build()
         .map_err(|error| CannotRun::Search(format!("threads cannot be started: {error}")))?;
-    let mut size_estimate = SizeEstimate { done: config.allow_partial, too_large: None };
+    let may_continue =
+        config.safety_only.as_ref().is_some_and(|safety| safety.checkpoint.is_some());
+    let done = config.allow_partial || may_continue;
+    let mut size_estimate = SizeEstimate { done, too_large: None };
     let mut go_on = |progress: &Progress| {
         if world.is_unsupported() {
             return ControlFlow::Break(());
@@ -51,13 +57,13 @@ pub(super) fn search(
         size_estimate.on_progress(world, bounds.memory, progress)?;
         on_progress(progress)
     };
-    let found = pool.install(|| match config.safety_only {
-        true => quorate_check::explore_safety(world, bounds, &mut go_on).into(),
-        false => Found {
-            exploration: quorate_check::explore(world, bounds, &mut go_on),
-            safety_only: None,
-        },
-    });
+    let found = pool.install(|| match &config.safety_only {
+        Some(safety) => with_files(config, safety, stage, |files| {
+            explore_safety_with(world, bounds, files, &mut go_on)
+        })
+        .map(Found::from),
+        None => Ok(Found { exploration: explore(world, bounds, &mut go_on), safety_only: None }),
+    })?;
     match size_estimate.too_large {
         Some(problem) => Err(CannotRun::Search(problem)),
         None => Ok(found),

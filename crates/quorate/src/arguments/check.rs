@@ -9,6 +9,7 @@ use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::script::Script;
 
+use super::campaign::Minutes;
 use super::claims::ClaimFlags;
 use super::{DiagramFlags, YesNo};
 use crate::memory::MemorySize;
@@ -33,6 +34,8 @@ Examples:
   quorate check raft -n 3 --requesters 1 --timeouts 2
   quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
   quorate check lamport -n 3 --requests 2 --safety-only
+  quorate check bully -n 4 --safety-only --memory 16GiB --spill /var/tmp --checkpoint bully.search
+  quorate check bully -n 4 --safety-only --memory 24GiB --spill /var/tmp --resume bully.search
 
 Each step delivers a message, lets a user request entry, leave, start an election, propose, \
 multicast or make a step of its script, crashes a process (also in the middle of a multicast), or reports a crash to a process. \
@@ -149,6 +152,18 @@ pub(crate) struct CheckFlags {
     /// report tells how likely it is that a state was missed, and whether processes that wait forever would have been found
     #[arg(long)]
     pub(crate) safety_only: bool,
+    /// Directory for a temporary file with the states that wait to be expanded, used if memory is short
+    #[arg(long, value_name = "DIR", requires = "safety_only")]
+    pub(crate) spill: Option<PathBuf>,
+    /// Write a checkpoint to FILE from time to time, on Ctrl-C and at the memory limit [default: the file of --resume]
+    #[arg(long, value_name = "FILE", requires = "safety_only")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Time between two checkpoints in minutes
+    #[arg(long, value_name = "MINUTES", default_value = "10", requires = "safety_only")]
+    pub(crate) checkpoint_every: Minutes,
+    /// Continue the search of a checkpoint; all flags except --threads, --memory, --depth and files have to be the same
+    #[arg(long, value_name = "FILE", requires = "safety_only")]
+    pub(crate) resume: Option<PathBuf>,
     /// Number of threads [default: the number of cores]
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
 use quorate_core::{Property, Time};
-use quorate_lab::exhaustive::{self, CheckConfig};
+use quorate_lab::exhaustive::{self, CheckConfig, SafetyConfig};
 use quorate_sim::fault::{Faults, ProcessAt};
 use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::scenario::Requesters;
@@ -114,14 +114,25 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         renewals: Some(flags.renewals),
         reductions: flags.reductions(),
         only: flags.only.as_deref().map(property).transpose()?,
-        allow_partial: flags.depth.is_some() || flags.memory.is_some(),
-        safety_only: flags.safety_only,
+        allow_partial: flags.depth.is_some() || flags.memory.is_some() || flags.spill.is_some(),
+        safety_only: flags.safety_only.then(|| safety(flags)),
         bounds: Bounds {
             memory: flags.memory.unwrap_or_else(memory::available).0,
             depth: flags.depth.unwrap_or(u32::MAX),
         },
         threads: threads(flags.threads)?,
     })
+}
+
+/// Files that a search for safety may use.
+fn safety(flags: &CheckFlags) -> SafetyConfig {
+    // Without a new file a search goes on writing to the one from which it continues.
+    let file = flags.checkpoint.as_ref().or(flags.resume.as_ref());
+    SafetyConfig {
+        spill: flags.spill.clone(),
+        checkpoint: file.map(|file| (file.clone(), flags.checkpoint_every.0)),
+        resume: flags.resume.clone(),
+    }
 }
 
 /// Requesters named by the flags.

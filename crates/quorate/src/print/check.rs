@@ -61,6 +61,15 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
     if let Some(safety) = &report.safety_only {
         writeln!(out, "scope:   {}", scope(safety, report.verdict))?;
     }
+    if let (Some("memory" | "stopped"), Some(file)) =
+        (report.bounded_by, flags.checkpoint.as_ref().or(flags.resume.as_ref()))
+    {
+        writeln!(
+            out,
+            "go on:   the same command with --resume {}",
+            quoted(&file.display().to_string())
+        )?;
+    }
     match (&report.counterexample, &checked.scenario) {
         (Some(path), _) => writeln!(out, "replay:  quorate replay {}", quoted(path))?,
         (None, Some(_)) => writeln!(out, "save it: the same command with --save FILE")?,
