@@ -32,8 +32,10 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
     let picture = flags.picture.file(false)?.map(PictureFile::begin).transpose()?;
     let stop = interruption();
     let bar = progress_bar();
+    let mut resumed_at = flags.resume.is_none().then_some(0);
     let (done, took) = timed(|| {
         exhaustive::explore(&config, |progress| {
+            resumed_at.get_or_insert(progress.states);
             show(&bar, progress);
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
@@ -52,7 +54,9 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
     }
     print::check::print(&checked, flags)?;
     let report = &checked.report;
-    let rate = report.states as f64 / took.as_secs_f64().max(1e-9);
+    // The rate is that of this part of the search.
+    let visited = report.states.saturating_sub(resumed_at.unwrap_or_default());
+    let rate = visited as f64 / took.as_secs_f64().max(1e-9);
     let each = report.bytes / report.states.max(1);
     writeln!(
         anstream::stderr().lock(),
