@@ -19,6 +19,7 @@ from z3 import (BoolSort, Const, Z3_OP_UNINTERPRETED, get_var_index, is_and, is_
                 is_quantifier, is_true, is_var)
 
 import fixed_coteries
+import locks
 import settled_quorums
 from program import parse
 from verifier import parameters_of
@@ -28,6 +29,7 @@ ALGORITHMS = Path(__file__).parent.parent / "crates/quorate-algorithms/src"
 # A title, the transition system, and the file of its model.
 MODELS = [
     ("fixed-coteries", fixed_coteries.FixedCoteries, ALGORITHMS / "mutex/quorum/fixed_coteries.model"),
+    ("locks", locks.Locks, ALGORITHMS / "mutex/leased_quorum/locks.model"),
     ("settled-quorums", settled_quorums.SettledQuorums, ALGORITHMS / "mutex/quorum/settled_quorums.model"),
 ]
 

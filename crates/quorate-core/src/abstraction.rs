@@ -1,12 +1,13 @@
 //! Abstraction of processes to the states of a model: what trace validation compares with the actions of a proved model.
 //!
-//! A state of a model consists of relations over sorts such as processes and requests. A process implies the rows of some
-//! relations that begin with the process itself, and a message implies rows as long as it is in flight.
+//! A state of a model consists of relations over sorts such as processes and requests. Every element is owned by a process, or
+//! by none. A process implies rows of relations that begin with elements of its own, and a message implies rows as long as it
+//! is in flight.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Process, ProcessId, ProcessSet};
+use crate::{Process, ProcessId, ProcessSet, Time};
 
 /// Number of bits in a word of a key.
 const WORD: usize = u64::BITS as usize;
@@ -64,7 +65,7 @@ impl Rows {
     }
 }
 
-/// Extent to which a process determines the rows of a relation that begin with it.
+/// Extent to which a process determines the rows of a relation that begin with an element of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// There are exactly these rows.
@@ -75,17 +76,34 @@ pub enum Extent {
     Preferably,
 }
 
+/// A row that there is or is not, whatever else the relation has. `None` is a column that is not known, so it matches any element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Name of the relation.
+    pub relation: &'static str,
+    /// The columns that are known.
+    pub row: Vec<Option<Element>>,
+    /// Whether there is such a row.
+    pub present: bool,
+}
+
 /// The rows that the state of one process implies. Its rows of relations that are not mentioned are not determined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbstractState {
     /// A relation, and its rows.
     pub relations: Vec<(&'static str, Extent, Vec<Vec<Element>>)>,
+    /// Rows of relations that are determined in part.
+    pub facts: Vec<Fact>,
+    /// Relations and elements. The only rows that begin with the element are those of which a fact says that there is one.
+    pub closed: Vec<(&'static str, Element)>,
+    /// Name of the action that explains the input itself, if it is known. It is tried before other actions.
+    pub action: Option<&'static str>,
     /// Further elements that actions may be about.
     pub mentioned: Vec<Element>,
 }
 
 impl AbstractState {
-    /// Says that exactly these rows of the relation begin with the process.
+    /// Says that exactly these rows of the relation begin with elements of the process.
     pub fn exactly<const N: usize>(
         &mut self,
         relation: &'static str,
@@ -110,6 +128,27 @@ impl AbstractState {
         rows: impl IntoIterator<Item = [Element; N]>,
     ) {
         self.add(relation, Extent::Preferably, rows);
+    }
+
+    /// Says that there is a row with these columns. `None` matches any element.
+    pub fn has<const N: usize>(&mut self, relation: &'static str, row: [Option<Element>; N]) {
+        self.facts.push(Fact { relation, row: row.to_vec(), present: true });
+    }
+
+    /// Says that there is no row with these columns. `None` matches any element.
+    pub fn lacks<const N: usize>(&mut self, relation: &'static str, row: [Option<Element>; N]) {
+        self.facts.push(Fact { relation, row: row.to_vec(), present: false });
+    }
+
+    /// Says that the only row of the relation that begins with this element is the given one, or that there is none.
+    pub fn only<const N: usize>(
+        &mut self,
+        relation: &'static str,
+        first: Element,
+        row: Option<[Element; N]>,
+    ) {
+        self.closed.push((relation, first));
+        row.into_iter().for_each(|row| self.has(relation, row.map(Some)));
     }
 
     /// Adds an element that actions may be about, although no row contains it.
@@ -160,6 +199,24 @@ pub trait Abstraction {
 
     /// The total orders among the static relations of the model.
     const ORDERS: &'static [(&'static str, ElementOrder)];
+
+    /// Sorts of the elements that act. An action is one of the process that owns the first of its parameters of such a sort.
+    const ACTORS: &'static [&'static str] = &["Process"];
+
+    /// The process that owns an element. Elements that no process owns are those of the environment.
+    fn owner(&self, element: &Element) -> Option<ProcessId> {
+        (element.sort == "Process").then(|| ProcessId::new(element.key[0] as u32))
+    }
+
+    /// Takes note of a process that has handled an input, or has crashed. For what later states and messages refer to.
+    fn observe(&mut self, process: &Self::Process, is_up: bool) {
+        let _ = (process, is_up);
+    }
+
+    /// Adds rows that the model has from now on because time has passed. `clock` is what the clock of a process shows.
+    fn time_passes(&mut self, clock: &dyn Fn(ProcessId) -> Time, rows: &mut Rows) {
+        let _ = (clock, rows);
+    }
 
     /// The rows that the state of a process implies.
     fn state(&self, process: &Self::Process, is_up: bool) -> AbstractState;

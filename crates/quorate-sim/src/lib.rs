@@ -19,8 +19,8 @@ mod run;
 pub mod scenario;
 
 pub use engine::{
-    Agenda, Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, User, Wire,
-    World, WorldModel, network, observer, queue,
+    Agenda, Driver, Ending, ExternallyDriven, Limits, Misdelivery, OutgoingMessage, RunningClock,
+    User, Wire, World, WorldModel, network, observer, queue,
 };
 pub use observe::trace::Cancelled;
 pub use observe::{FaultLog, History, Mark, Overload, accounting, entry_delays, monitor, trace};

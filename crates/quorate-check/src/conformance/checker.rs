@@ -1,21 +1,24 @@
 //! The state of a model that follows a run, and what the processes of the run imply about it.
 
-use quorate_core::abstraction::{AbstractState, Element, ElementOrder, Extent, Rows};
-use quorate_core::{SortedMap, SortedSet};
+use std::ops::ControlFlow;
+
+use quorate_core::abstraction::{AbstractState, Element, ElementOrder, Extent, Fact, Rows};
+use quorate_core::{ProcessId, SortedMap, SortedSet};
 
 use super::divergence::Divergence;
 use super::model::{Model, Property};
+use super::ownership::{Owner, Ownership};
 use super::solve::{Binding, Solver};
-use super::structure::{COLUMNS_MOST, ElementId, Row, RowSet, Structure, row_of};
-use std::ops::ControlFlow;
+use super::structure::{ANY, COLUMNS_MOST, ElementId, Row, RowSet, Structure, matches, row_of};
 
-/// Functions that describe and name the elements of a run.
+/// Functions that describe and name the elements of a run, and that name their owners.
 pub(super) struct ElementGuide<'g> {
     pub(super) describe: &'g dyn Fn(&Element, &mut Rows),
     pub(super) name: &'g dyn Fn(&Element) -> String,
+    pub(super) owner: &'g dyn Fn(&Element) -> Option<ProcessId>,
 }
 
-/// Extent to which the run determines the rows of a relation that begin with one process.
+/// Extent to which the run determines the rows of a relation that begin with elements of one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Nothing,
@@ -25,14 +28,35 @@ pub(super) enum Known {
     Beginnings(usize),
 }
 
+/// What a process implies about one relation.
+#[derive(Clone, Debug)]
+pub(super) struct Implied {
+    known: Known,
+    rows: RowSet,
+}
+
+impl Default for Implied {
+    fn default() -> Self {
+        Self { known: Known::Nothing, rows: RowSet::default() }
+    }
+}
+
+/// What the process of the present step implies about rows, whatever else their relations have.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    /// Patterns of each relation, and whether there is a row that matches.
+    patterns: Vec<Vec<(Row, bool)>>,
+    /// Relations and first columns. All rows that begin like this match a pattern.
+    closed: SortedSet<(usize, ElementId)>,
+}
+
 /// A difference between the state of the model and what the run implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Goal {
     pub(super) relation: usize,
+    /// The row. Columns that are not known are [`ANY`].
     pub(super) row: Row,
-    /// Number of columns of the row that are known.
-    pub(super) columns: usize,
-    /// Whether the row has to be there.
+    /// Whether a row has to be there.
     pub(super) present: bool,
 }
 
@@ -64,10 +88,10 @@ pub struct Checker<'m> {
     pub(super) model: &'m Model,
     /// The state of the model.
     pub(super) structure: Structure,
-    /// Extent to which each relation is determined, by the element in its first column.
-    pub(super) known: Vec<Vec<Known>>,
-    /// Rows of each relation that the processes imply.
-    pub(super) implied: Vec<RowSet>,
+    pub(super) ownership: Ownership,
+    /// What the owners imply about each relation.
+    implied: Vec<Vec<Implied>>,
+    facts: Facts,
     /// Rows of the process that has handled the last input, where the model may have more.
     pub(super) preferred: Vec<(usize, RowSet)>,
     /// Rows that messages imply, with the number of messages. The model may have more rows.
@@ -89,8 +113,9 @@ impl<'m> Checker<'m> {
         let checker = Self {
             model,
             structure: Structure::new(&model.signature, orders),
-            known: vec![Vec::new(); relations],
-            implied: vec![RowSet::default(); relations],
+            ownership: Ownership::new(model.signature.sorts.len()),
+            implied: vec![Vec::new(); relations],
+            facts: Facts::default(),
             preferred: Vec::new(),
             demanded: SortedMap::new(),
             forbidden: SortedMap::new(),
@@ -118,6 +143,7 @@ impl<'m> Checker<'m> {
         let (number, is_new) = self.structure.intern(sort, element);
         if is_new {
             self.is_extended = true;
+            self.ownership.add(sort, number, (guide.owner)(element));
             let mut rows = Rows::default();
             (guide.describe)(element, &mut rows);
             for (name, row) in rows.0 {
@@ -133,6 +159,10 @@ impl<'m> Checker<'m> {
             }
         }
         number
+    }
+
+    pub(super) fn has_sort(&self, name: &str) -> bool {
+        self.model.signature.sort(name).is_ok()
     }
 
     pub(super) fn relation(&self, name: &str) -> usize {
@@ -173,24 +203,13 @@ impl<'m> Checker<'m> {
         count_down(&mut self.forbidden, rows);
     }
 
-    /// Replaces what a process implies.
-    pub(super) fn imply(
-        &mut self,
-        actor: ElementId,
-        state: &AbstractState,
-        guide: &ElementGuide<'_>,
-    ) {
-        for known in &mut self.known {
-            let place = usize::from(actor);
-            if known.len() <= place {
-                known.resize(place + 1, Known::Nothing);
-            }
-            known[place] = Known::Nothing;
-        }
+    /// Replaces what an owner implies.
+    pub(super) fn imply(&mut self, actor: Owner, state: &AbstractState, guide: &ElementGuide<'_>) {
         for implied in &mut self.implied {
-            for row in implied.beginning_with(&[actor]).to_vec() {
-                implied.remove(&row);
+            if implied.len() <= actor.index() {
+                implied.resize(actor.index() + 1, Implied::default());
             }
+            implied[actor.index()] = Implied::default();
         }
         state.mentioned.iter().for_each(|element| {
             self.intern(element, guide);
@@ -198,86 +217,121 @@ impl<'m> Checker<'m> {
         self.preferred.clear();
         for (name, extent, rows) in &state.relations {
             let relation = self.relation(name);
-            if *extent == Extent::Preferably {
-                let mut preferred = RowSet::default();
-                for row in rows {
-                    preferred.insert(self.row(row, guide));
-                }
-                self.preferred.push((relation, preferred));
-                continue;
+            let mut numbered = RowSet::default();
+            for row in rows {
+                numbered.insert(self.row(row, guide));
             }
-            let columns = self.model.signature.relations[relation].columns.len();
-            self.known[relation][usize::from(actor)] = match extent {
+            let known = match extent {
+                Extent::Preferably => {
+                    self.preferred.push((relation, numbered));
+                    continue;
+                }
                 Extent::Exactly => Known::Exactly,
-                Extent::Preferably => Known::Nothing,
                 Extent::Beginnings => Known::Beginnings(rows.first().map_or(1, Vec::len)),
             };
-            for row in rows {
-                assert!(row.len() <= columns, "a row of {name} has at most {columns} columns");
-                let row = self.row(row, guide);
-                assert_eq!(
-                    row[0], actor,
-                    "a process implies rows of {name} that begin with itself"
-                );
-                self.implied[relation].insert(row);
-            }
+            let is_own = |row: &Row| self.owner_of(relation, row) == actor;
+            assert!(
+                numbered.all().iter().all(is_own),
+                "a process implies rows of {name} that begin with elements of its own"
+            );
+            self.implied[relation][actor.index()] = Implied { known, rows: numbered };
         }
+        self.take_facts(state, guide);
     }
 
-    /// Extent to which the rows that begin with this element are determined.
-    pub(super) fn known(&self, relation: usize, first: ElementId) -> Known {
-        self.known[relation].get(usize::from(first)).copied().unwrap_or(Known::Nothing)
+    fn take_facts(&mut self, state: &AbstractState, guide: &ElementGuide<'_>) {
+        let mut facts =
+            Facts { patterns: vec![Vec::new(); self.implied.len()], ..Facts::default() };
+        for Fact { relation: name, row, present } in &state.facts {
+            let relation = self.relation(name);
+            let mut pattern = Row::default();
+            for (column, element) in pattern.iter_mut().zip(row) {
+                *column = element.map_or(ANY, |element| self.intern(&element, guide));
+            }
+            facts.patterns[relation].push((pattern, *present));
+        }
+        for (name, first) in &state.closed {
+            let (relation, first) = (self.relation(name), self.intern(first, guide));
+            facts.closed.insert((relation, first));
+        }
+        self.facts = facts;
     }
 
-    /// The difference of this row between the model and the run, if there is one. A change of the row can make a difference
-    /// or remove it.
-    pub(super) fn goal_of(&self, relation: usize, row: &Row) -> (Goal, bool) {
-        let columns = self.model.signature.relations[relation].columns.len();
+    fn owner_of(&self, relation: usize, row: &Row) -> Owner {
+        self.ownership.owner(self.model.signature.relations[relation].columns[0], row[0])
+    }
+
+    /// Differences between the model and the run that depend on this row, and whether they are there. A change of the row can
+    /// make a difference or remove it.
+    pub(super) fn goals_of(&self, relation: usize, row: &Row, found: &mut Vec<(Goal, bool)>) {
         let rows = self.structure.rows(relation);
-        let (is_there, demanded) =
-            (rows.contains(row), self.demanded.contains_key(&(relation, *row)));
-        match self.known(relation, row[0]) {
-            _ if demanded => (Goal { relation, row: *row, columns, present: true }, !is_there),
-            _ if self.forbidden.contains_key(&(relation, *row)) => {
-                (Goal { relation, row: *row, columns, present: false }, is_there)
+        let is_there = rows.contains(row);
+        let goal = |present| (Goal { relation, row: *row, present }, present != is_there);
+        if self.demanded.contains_key(&(relation, *row)) {
+            found.push(goal(true));
+        } else if self.forbidden.contains_key(&(relation, *row)) {
+            found.push(goal(false));
+        } else if let Some(its) = self.implied[relation].get(self.owner_of(relation, row).index()) {
+            match its.known {
+                Known::Nothing => {}
+                Known::Exactly => found.push(goal(its.rows.contains(row))),
+                Known::Beginnings(columns) => {
+                    let mut beginning = row_of(&row[..columns]);
+                    let present = its.rows.contains(&beginning);
+                    let is_there = !rows.beginning_with(&row[..columns]).is_empty();
+                    let number = self.model.signature.relations[relation].columns.len();
+                    beginning[columns..number].fill(ANY);
+                    found.push((Goal { relation, row: beginning, present }, present != is_there));
+                }
             }
-            Known::Nothing => (Goal { relation, row: *row, columns, present: !is_there }, false),
-            Known::Exactly => {
-                let present = self.implied[relation].contains(row);
-                (Goal { relation, row: *row, columns, present }, present != is_there)
-            }
-            Known::Beginnings(columns) => {
-                let beginning = row_of(&row[..columns]);
-                let present = self.implied[relation].contains(&beginning);
-                let is_there = !rows.beginning_with(&row[..columns]).is_empty();
-                (Goal { relation, row: beginning, columns, present }, present != is_there)
-            }
+        }
+        let mut is_open = !self.facts.closed.contains(&(relation, row[0]));
+        let patterns = self.facts.patterns.get(relation);
+        for (pattern, present) in patterns.into_iter().flatten().filter(|(it, _)| matches(it, row))
+        {
+            is_open |= *present;
+            found.push(self.goal_of_fact(relation, pattern, *present));
+        }
+        if !is_open {
+            found.push(goal(false));
         }
     }
 
-    /// All differences that an input of this process can have made.
-    pub(super) fn goals(&self, actor: ElementId, sent: &[NumberedRow]) -> SortedSet<Goal> {
-        let mut goals = SortedSet::new();
-        for relation in 0..self.known.len() {
-            if self.known(relation, actor) == Known::Nothing {
+    fn goal_of_fact(&self, relation: usize, pattern: &Row, present: bool) -> (Goal, bool) {
+        let is_there = self.structure.rows(relation).matching(pattern).next().is_some();
+        (Goal { relation, row: *pattern, present }, is_there != present)
+    }
+
+    /// All differences that an input of this owner can have made.
+    pub(super) fn goals(&self, actor: Owner, sent: &[NumberedRow]) -> SortedSet<Goal> {
+        let mut found = Vec::new();
+        for (relation, implied) in self.implied.iter().enumerate() {
+            let Some(implied) = implied.get(actor.index()) else { continue };
+            if implied.known == Known::Nothing {
                 continue;
             }
-            let present = self.structure.rows(relation).beginning_with(&[actor]);
-            let implied = self.implied[relation].beginning_with(&[actor]);
-            for row in present.iter().chain(implied) {
-                let (goal, differs) = self.goal_of(relation, row);
-                if differs {
-                    goals.insert(goal);
-                }
+            let sort = self.model.signature.relations[relation].columns[0];
+            let own = self.ownership.owned(sort, actor).iter();
+            let present =
+                own.flat_map(|first| self.structure.rows(relation).beginning_with(&[*first]));
+            for row in present.chain(implied.rows.all()) {
+                self.goals_of(relation, row, &mut found);
             }
         }
         for (relation, row) in sent {
-            let (goal, differs) = self.goal_of(*relation, row);
-            if differs {
-                goals.insert(goal);
+            self.goals_of(*relation, row, &mut found);
+        }
+        for (relation, patterns) in self.facts.patterns.iter().enumerate() {
+            for (pattern, present) in patterns {
+                found.push(self.goal_of_fact(relation, pattern, *present));
             }
         }
-        goals
+        for (relation, first) in self.facts.closed.iter() {
+            for row in self.structure.rows(*relation).beginning_with(&[*first]) {
+                self.goals_of(*relation, row, &mut found);
+            }
+        }
+        found.into_iter().filter(|(_, differs)| *differs).map(|(goal, _)| goal).collect()
     }
 
     /// The first property of this list that does not hold.
@@ -313,33 +367,26 @@ impl<'m> Checker<'m> {
         let of_state = relations.filter(|(_, info)| !info.is_static);
         let lines = of_state.filter_map(|(relation, info)| {
             let rows = structure.rows(relation).all();
-            let columns = info.columns.len();
             let texts: Vec<String> =
-                rows.iter().map(|row| self.row_text(relation, row, columns, guide)).collect();
+                rows.iter().map(|row| self.row_text(relation, row, guide)).collect();
             (!texts.is_empty()).then(|| format!("{}: {}", info.name, texts.join(" ")))
         });
         lines.collect()
     }
 
-    pub(super) fn row_text(
-        &self,
-        relation: usize,
-        row: &Row,
-        columns: usize,
-        guide: &ElementGuide<'_>,
-    ) -> String {
-        let sorts = &self.model.signature.relations[relation].columns[..columns];
-        let names: Vec<String> = sorts
-            .iter()
-            .zip(row)
-            .map(|(sort, number)| (guide.name)(self.structure.element(*sort, *number)))
-            .collect();
+    pub(super) fn row_text(&self, relation: usize, row: &Row, guide: &ElementGuide<'_>) -> String {
+        let name = |(sort, number): (&usize, &ElementId)| match *number {
+            ANY => "_".to_owned(),
+            number => (guide.name)(self.structure.element(*sort, number)),
+        };
+        let sorts = &self.model.signature.relations[relation].columns;
+        let names: Vec<String> = sorts.iter().zip(row).map(name).collect();
         format!("({})", names.join(", "))
     }
 
     pub(super) fn goal_text(&self, goal: &Goal, guide: &ElementGuide<'_>) -> String {
         let name = &self.model.signature.relations[goal.relation].name;
-        let row = self.row_text(goal.relation, &goal.row, goal.columns, guide);
+        let row = self.row_text(goal.relation, &goal.row, guide);
         match goal.present {
             true => format!("the run has {name}{row}, the model does not"),
             false => format!("the model has {name}{row}, the run does not"),
@@ -354,9 +401,10 @@ impl<'m> Checker<'m> {
             if goal.present {
                 rows.insert(goal.row);
             } else {
-                for row in rows.beginning_with(&goal.row[..goal.columns]).to_vec() {
-                    rows.remove(&row);
-                }
+                let matching: Vec<Row> = rows.matching(&goal.row).copied().collect();
+                matching.iter().for_each(|row| {
+                    rows.remove(row);
+                });
             }
         }
         structure

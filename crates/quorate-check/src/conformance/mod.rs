@@ -7,6 +7,7 @@
 //!
 //! - `expression`, `signature`, `formula` and `model` read the exported model.
 //! - `structure` and `solve` evaluate formulas over finitely many elements.
+//! - `ownership` knows which process acts with an element.
 //! - `checker` keeps the state of the model, `step` searches the actions of a step, `divergence` describes a failure.
 //! - `observer` feeds a checker with a run of the simulator.
 
@@ -16,6 +17,7 @@ mod expression;
 mod formula;
 mod model;
 mod observer;
+mod ownership;
 mod signature;
 mod solve;
 mod step;

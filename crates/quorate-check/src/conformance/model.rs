@@ -106,6 +106,10 @@ impl Model {
         if is_static { &mut self.axioms } else { list(self) }.push(property);
     }
 
+    pub(super) fn action(&self, name: &str) -> Option<usize> {
+        self.actions.iter().position(|action| action.name == name)
+    }
+
     /// Names of the actions.
     pub fn actions(&self) -> impl Iterator<Item = &str> {
         self.actions.iter().map(|action| action.name.as_str())

@@ -1,16 +1,19 @@
 //! Follows a run of the simulator in a model.
 
-use quorate_core::abstraction::{Abstraction, Element, MessageInFlight, Rows};
+use quorate_core::abstraction::{AbstractState, Abstraction, Element, MessageInFlight, Rows};
 use quorate_core::mutex::Mutex;
 use quorate_core::{Belief, Process, ProcessId};
 use quorate_sim::network::Loss;
 use quorate_sim::observer::{Departure, Input, Moment, Observer};
 use quorate_sim::plan::FaultEvent;
-use quorate_sim::{AlgorithmInfo, Conditions, RunError, Scenario, observe_mutex};
+use quorate_sim::{
+    AlgorithmInfo, Clocks, Conditions, RunError, RunningClock, Scenario, observe_mutex,
+};
 
 use super::checker::{Checker, ElementGuide, NumberedRow, Statistics};
 use super::divergence::Divergence;
 use super::model::Model;
+use super::ownership::Owner;
 use super::step::StepInput;
 
 /// A message in flight.
@@ -35,19 +38,30 @@ pub struct Conformance<'m, A: Abstraction> {
     lost: Vec<NumberedRow>,
     /// The last state of each process that was handled.
     states: Vec<Option<A::Process>>,
+    /// The clock of each process.
+    clocks: Vec<RunningClock>,
     divergence: Option<(Moment, Box<Divergence>)>,
 }
 
 impl<'m, A: Abstraction> Conformance<'m, A> {
-    /// Creates an observer of n processes.
+    /// Creates an observer of n processes with true clocks.
     pub fn new(model: &'m Model, abstraction: A, n: usize) -> Self {
+        Self::with_clocks(model, abstraction, n, &Clocks::default())
+    }
+
+    /// Creates an observer of n processes with these clocks.
+    pub fn with_clocks(model: &'m Model, abstraction: A, n: usize, clocks: &Clocks) -> Self {
         let mut checker = Checker::new(model, A::ORDERS);
         {
-            let guide = guide(&abstraction);
-            let guide = ElementGuide { describe: &guide.0, name: &guide.1 };
-            ProcessId::all(n).for_each(|id| {
-                checker.intern(&Element::process(id), &guide);
-            });
+            let functions = ElementFunctions::new(&abstraction);
+            let guide = functions.guide();
+            let id = Element::process(ProcessId::new(0));
+            // A model may have other sorts instead, such as clients and servers.
+            if checker.has_sort(id.sort) {
+                ProcessId::all(n).for_each(|id| {
+                    checker.intern(&Element::process(id), &guide);
+                });
+            }
         }
         Self {
             abstraction,
@@ -58,6 +72,7 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
             consumed: Vec::new(),
             lost: Vec::new(),
             states: vec![None; n],
+            clocks: ProcessId::all(n).map(|id| RunningClock::of(clocks, id)).collect(),
             divergence: None,
         }
     }
@@ -78,17 +93,41 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
             return;
         }
         let Self { abstraction, checker, input, sent, consumed, .. } = self;
+        abstraction.observe(process, is_up);
         let state = abstraction.state(process, is_up);
-        let (describe, name) = guide(abstraction);
-        let guide = ElementGuide { describe: &describe, name: &name };
-        let actor = checker.intern(&Element::process(at.process), &guide);
-        let step = StepInput { actor, state: &state, sent, consumed };
+        let functions = ElementFunctions::new(abstraction);
+        let actor = Owner::process(at.process);
+        let step = StepInput { actor, actors: A::ACTORS, state: &state, sent, consumed };
         let text = || format!("event {} at {}: process {}: {input}", at.event, at.time, at.process);
-        let result = checker.step(&step, text, &guide);
+        let result = checker.step(&step, text, &functions.guide());
         self.divergence = result.err().map(|divergence| (at, divergence));
         self.sent.clear();
         self.consumed.clear();
         self.checker.release(&std::mem::take(&mut self.lost));
+    }
+
+    /// Follows what has happened because of time alone, before the present event.
+    fn pass_time(&mut self, at: Moment) {
+        if self.divergence.is_some() {
+            return;
+        }
+        let Self { abstraction, checker, clocks, .. } = self;
+        let mut rows = Rows::default();
+        abstraction.time_passes(&|id| clocks[id.index()].show(at.time), &mut rows);
+        if rows.0.is_empty() {
+            return;
+        }
+        let functions = ElementFunctions::new(abstraction);
+        let guide = functions.guide();
+        let rows = checker.number(&rows, &guide);
+        let (actor, state) = (Owner::ENVIRONMENT, AbstractState::default());
+        let step =
+            StepInput { actor, actors: A::ACTORS, state: &state, sent: &rows, consumed: &[] };
+        checker.demand(&rows);
+        let text = || format!("event {} at {}: time has passed", at.event, at.time);
+        let result = checker.step(&step, text, &guide);
+        checker.release(&rows);
+        self.divergence = result.err().map(|divergence| (at, divergence));
     }
 
     fn arrived(&mut self, tag: u32, is_handled: bool) {
@@ -122,24 +161,41 @@ pub fn follow_mutex<A: Abstraction<Process: Mutex + 'static>>(
     model: &Model,
     abstraction: A,
 ) -> Result<ConformanceReport, RunError> {
-    let observer = Conformance::new(model, abstraction, scenario.processes);
+    let clocks = scenario.local_clocks();
+    let observer = Conformance::with_clocks(model, abstraction, scenario.processes, &clocks);
     let observer = observe_mutex(scenario, info, conditions, make, observer)?;
     let divergence = observer.divergence().map(|(_, divergence)| (**divergence).clone());
     Ok(ConformanceReport { statistics: observer.statistics().clone(), divergence })
 }
 
-/// Functions that describe and name elements.
-fn guide<A: Abstraction>(
-    abstraction: &A,
-) -> (impl Fn(&Element, &mut Rows), impl Fn(&Element) -> String) {
-    (
-        |element: &Element, rows: &mut Rows| abstraction.describe(element, rows),
-        |element: &Element| abstraction.name(element),
-    )
+type Describe<'a> = Box<dyn Fn(&Element, &mut Rows) + 'a>;
+type Name<'a> = Box<dyn Fn(&Element) -> String + 'a>;
+type OwnerOf<'a> = Box<dyn Fn(&Element) -> Option<ProcessId> + 'a>;
+
+/// Functions of an abstraction about elements.
+struct ElementFunctions<'a> {
+    describe: Describe<'a>,
+    name: Name<'a>,
+    owner: OwnerOf<'a>,
+}
+
+impl<'a> ElementFunctions<'a> {
+    fn new<A: Abstraction>(abstraction: &'a A) -> Self {
+        Self {
+            describe: Box::new(|element, rows| abstraction.describe(element, rows)),
+            name: Box::new(|element| abstraction.name(element)),
+            owner: Box::new(|element| abstraction.owner(element)),
+        }
+    }
+
+    fn guide(&self) -> ElementGuide<'_> {
+        ElementGuide { describe: &self.describe, name: &self.name, owner: &self.owner }
+    }
 }
 
 impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
-    fn input(&mut self, _: Moment, input: &Input<'_, A::Process>) {
+    fn input(&mut self, at: Moment, input: &Input<'_, A::Process>) {
+        self.pass_time(at);
         self.input = match input {
             Input::Start => "starts".to_owned(),
             Input::Command(command, _) => format!("command {command:?}"),
@@ -163,8 +219,8 @@ impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
         let (mut rows, mut handled) = (Rows::default(), Rows::default());
         self.abstraction.in_flight(&sent, &mut rows);
         self.abstraction.handled(&sent, &mut handled);
-        let (describe, name) = guide(&self.abstraction);
-        let guide = ElementGuide { describe: &describe, name: &name };
+        let functions = ElementFunctions::new(&self.abstraction);
+        let guide = functions.guide();
         let rows = self.checker.number(&rows, &guide);
         let handled = self.checker.number(&handled, &guide);
         // The model has the message even if it is lost at once.
@@ -181,11 +237,12 @@ impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
 
     fn deliver(
         &mut self,
-        _: Moment,
+        at: Moment,
         from: ProcessId,
         tag: u32,
         message: &<A::Process as Process>::Message,
     ) {
+        self.pass_time(at);
         self.input = format!("message {message:?} of {from}");
         self.arrived(tag, true);
     }
@@ -211,12 +268,19 @@ impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
     }
 
     fn fault(&mut self, at: Moment, fault: &FaultEvent) {
-        if let FaultEvent::Crash(victim) = fault
-            && let Some(process) = self.states[victim.index()].take()
-        {
-            self.input = "crashes".to_owned();
-            self.step(at, &process, false);
-            self.states[victim.index()] = Some(process);
+        self.pass_time(at);
+        match *fault {
+            FaultEvent::Crash(victim) => {
+                if let Some(process) = self.states[victim.index()].take() {
+                    self.input = "crashes".to_owned();
+                    self.step(at, &process, false);
+                    self.states[victim.index()] = Some(process);
+                }
+            }
+            FaultEvent::Clock(process, rate) => {
+                self.clocks[process.index()].set_rate(rate, at.time);
+            }
+            _ => {}
         }
     }
 }

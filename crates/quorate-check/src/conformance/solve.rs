@@ -40,6 +40,11 @@ impl Binding {
     }
 }
 
+/// Whether the term is a variable without a value. Rows give values to such variables, but not to arguments of functions.
+fn is_unbound(term: &Term, binding: &Binding) -> bool {
+    matches!(term, Term::Variable(slot) if !binding.is_bound(*slot))
+}
+
 /// Formulas that all have to hold.
 type Conjuncts<'f> = SmallVec<[&'f Formula; 12]>;
 
@@ -193,7 +198,8 @@ impl Solver<'_> {
                     }
                 }
                 Kind::Row { relation, terms, holds: true }
-                    if !self.structure.is_computed(*relation) =>
+                    if !self.structure.is_computed(*relation)
+                        && terms.iter().any(|term| is_unbound(term, binding)) =>
                 {
                     let number = self.candidates(*relation, terms, binding).len();
                     if fewest.is_none_or(|(known, _)| number < known) {
@@ -243,7 +249,7 @@ impl Solver<'_> {
         self.candidates(*relation, terms, binding).iter().try_for_each(|row| {
             let mut assigned: SmallVec<[Slot; 6]> = SmallVec::new();
             let matches = terms.iter().zip(row).all(|(term, value)| match term {
-                Term::Variable(slot) if !binding.is_bound(*slot) => {
+                Term::Variable(slot) if is_unbound(term, binding) => {
                     binding.set(*slot, *value);
                     assigned.push(*slot);
                     true

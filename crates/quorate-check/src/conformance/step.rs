@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 
 use super::checker::{Checker, ElementGuide, Goal, NumberedRow};
 use super::divergence::Divergence;
-use super::formula::Formula;
-use super::model::Action;
+use super::formula::{Formula, Variable};
+use super::ownership::Owner;
 use super::solve::Binding;
-use super::structure::{ElementId, Row};
+use super::structure::{ANY, ElementId, Row};
 
 /// Maximum number of actions in a step that remove no difference.
 const DETOURS_MOST: usize = 2;
@@ -42,7 +42,9 @@ struct RowChange {
 
 /// An input of a process and what came of it.
 pub(super) struct StepInput<'a> {
-    pub(super) actor: ElementId,
+    pub(super) actor: Owner,
+    /// Sorts of the parameters that act.
+    pub(super) actors: &'a [&'static str],
     /// Rows that the process implies afterwards.
     pub(super) state: &'a AbstractState,
     /// Rows that the messages imply which the process has sent.
@@ -53,7 +55,11 @@ pub(super) struct StepInput<'a> {
 
 struct Search<'c, 'm> {
     checker: &'c mut Checker<'m>,
-    actor: ElementId,
+    actor: Owner,
+    /// Index of the acting parameter of each action.
+    acting: Vec<Option<usize>>,
+    /// The action that is tried first.
+    first: Option<usize>,
     goals: SortedSet<Goal>,
     /// Rows that the model need not lose, but that an action should remove if it can.
     wishes: Vec<Goal>,
@@ -84,7 +90,14 @@ impl Checker<'_> {
             return Ok(());
         }
         let before = goals.clone();
+        let model = self.model;
+        let is_actor =
+            |(_, sort): &Variable| input.actors.contains(&model.signature.sorts[*sort].as_str());
+        let actions = model.actions.iter();
+        let acting = actions.map(|action| action.parameters.iter().position(is_actor));
         let mut search = Search {
+            acting: acting.collect(),
+            first: input.state.action.and_then(|name| model.action(name)),
             checker: self,
             actor: input.actor,
             goals,
@@ -127,20 +140,19 @@ impl Checker<'_> {
 
     /// Rows that should be gone after the step: those that the message of the input has implied and no other message implies,
     /// and those that the process does not have, although it does not determine them.
-    fn wishes(&self, actor: ElementId, consumed: &[NumberedRow]) -> Vec<Goal> {
+    fn wishes(&self, actor: Owner, consumed: &[NumberedRow]) -> Vec<Goal> {
         let is_free = |row: &&NumberedRow| {
             !self.demanded.contains_key(row) && self.structure.rows(row.0).contains(&row.1)
         };
-        let goal = |(relation, row): &NumberedRow| Goal {
-            relation: *relation,
-            row: *row,
-            columns: self.model.signature.relations[*relation].columns.len(),
-            present: false,
-        };
+        let goal =
+            |(relation, row): &NumberedRow| Goal { relation: *relation, row: *row, present: false };
         let mut unwanted: Vec<NumberedRow> = consumed.iter().filter(is_free).copied().collect();
         for (relation, preferred) in &self.preferred {
-            let present = self.structure.rows(*relation).beginning_with(&[actor]);
-            let others = present.iter().filter(|row| !preferred.contains(row));
+            let sort = self.model.signature.relations[*relation].columns[0];
+            let own = self.ownership.owned(sort, actor).iter();
+            let present =
+                own.flat_map(|first| self.structure.rows(*relation).beginning_with(&[*first]));
+            let others = present.filter(|row| !preferred.contains(row));
             unwanted.extend(others.map(|row| (*relation, *row)));
         }
         unwanted.iter().map(goal).collect()
@@ -162,22 +174,48 @@ impl Search<'_, '_> {
         if self.visited.len() >= VISITED_MOST || !self.visited.insert(self.changes.clone()) {
             return false;
         }
-        let towards = self.towards_goals();
-        // Wishes are fulfilled if an action can do that, even if there is no other difference.
-        if self.goals.is_empty() && towards.is_empty() {
-            return true;
+        let goals: Vec<Goal> = self.goals.iter().copied().chain(self.unfulfilled()).collect();
+        let mut towards = SortedSet::new();
+        if let Some(first) = self.first {
+            let chosen = goals.iter().flat_map(|goal| self.towards(goal));
+            let chosen: Vec<Instance> = chosen.filter(|it| it.action == first).collect();
+            if self.any(chosen, &mut towards, detours) {
+                return true;
+            }
         }
-        if towards.iter().any(|instance| self.run_with(instance, detours)) || self.goals.is_empty()
-        {
+        // Most goals have one action that is right whatever comes first. So the actions of later goals need not be known yet.
+        for goal in &goals {
+            if self.any(self.towards(goal), &mut towards, detours) {
+                return true;
+            }
+        }
+        // Wishes are fulfilled if an action can do that, even if there is no other difference.
+        if self.goals.is_empty() {
             return true;
         }
         if detours == 0 {
             return false;
         }
         let others = self.enabled();
-        let others = others.iter().filter(|instance| !towards.contains(*instance));
-        let others: Vec<Instance> = others.cloned().collect();
-        others.iter().any(|instance| self.run_with(instance, detours - 1))
+        self.any(others, &mut towards, detours - 1)
+    }
+
+    /// Whether the search succeeds with one of these actions as the next one. Actions that were tried already are left out.
+    fn any(
+        &mut self,
+        instances: impl IntoIterator<Item = Instance>,
+        known: &mut SortedSet<Instance>,
+        detours: usize,
+    ) -> bool {
+        let mut instances = instances.into_iter();
+        instances
+            .any(|instance| known.insert(instance.clone()) && self.run_with(&instance, detours))
+    }
+
+    /// Rows that the model still has, and should not have.
+    fn unfulfilled(&self) -> impl Iterator<Item = Goal> {
+        let rows = |goal: &&Goal| self.checker.structure.rows(goal.relation).contains(&goal.row);
+        self.wishes.iter().filter(rows).copied()
     }
 
     fn run_with(&mut self, instance: &Instance, detours: usize) -> bool {
@@ -214,37 +252,33 @@ impl Search<'_, '_> {
                 self.changes.insert(place, change);
             }
         }
-        let (goal, differs) = self.checker.goal_of(relation, &row);
-        match differs {
-            true => self.goals.insert(goal),
-            false => self.goals.remove(&goal),
-        };
-        // The opposite difference is gone in any case.
-        self.goals.remove(&Goal { present: !goal.present, ..goal });
+        let mut concerned = Vec::new();
+        self.checker.goals_of(relation, &row, &mut concerned);
+        for (goal, differs) in concerned {
+            match differs {
+                true => self.goals.insert(goal),
+                false => self.goals.remove(&goal),
+            };
+        }
     }
 
     /// Possible actions that remove a difference, without duplicates.
-    fn towards_goals(&self) -> SortedSet<Instance> {
+    fn towards(&self, goal: &Goal) -> SortedSet<Instance> {
         let mut found = SortedSet::new();
-        let wishes = self
-            .wishes
-            .iter()
-            .filter(|goal| self.checker.structure.rows(goal.relation).contains(&goal.row));
-        for goal in self.goals.iter().chain(wishes) {
-            for (number, action) in self.checker.model.actions.iter().enumerate() {
-                for change in
-                    action.changes.iter().filter(|change| change.relation == goal.relation)
-                {
-                    let formula = if goal.present { &change.added } else { &change.removed };
-                    let Some(formula) = formula else { continue };
-                    let mut binding = self.binding(action);
-                    let columns = change.row.iter().zip(&goal.row).take(goal.columns);
-                    columns.for_each(|((slot, _), value)| binding.set(*slot, *value));
-                    let mut variables = action.parameters.clone();
-                    variables.extend(&change.row[goal.columns..]);
-                    let formulas = [&action.guard, formula];
-                    self.collect(number, &formulas, &variables, binding, &mut found);
+        for (number, action) in self.checker.model.actions.iter().enumerate() {
+            for change in action.changes.iter().filter(|change| change.relation == goal.relation) {
+                let formula = if goal.present { &change.added } else { &change.removed };
+                let Some(formula) = formula else { continue };
+                let mut binding = self.binding(number);
+                let mut variables = action.parameters.clone();
+                for (column, value) in change.row.iter().zip(&goal.row) {
+                    match *value {
+                        ANY => variables.push(*column),
+                        value => binding.set(column.0, value),
+                    }
                 }
+                let formulas = [&action.guard, formula];
+                self.collect(number, &formulas, &variables, binding, &mut found);
             }
         }
         found
@@ -254,19 +288,30 @@ impl Search<'_, '_> {
     fn enabled(&self) -> SortedSet<Instance> {
         let mut found = SortedSet::new();
         for (number, action) in self.checker.model.actions.iter().enumerate() {
-            let binding = self.binding(action);
+            let binding = self.binding(number);
             self.collect(number, &[&action.guard], &action.parameters, binding, &mut found);
         }
         found
     }
 
-    /// A binding in which the first process among the parameters is the one that takes the step.
-    fn binding(&self, action: &Action) -> Binding {
+    /// A binding in which the acting parameter has its value, if there is only one that the owner of the step has.
+    fn binding(&self, number: usize) -> Binding {
+        let action = &self.checker.model.actions[number];
         let mut binding = Binding::new(action.slots);
-        let is_process = |sort: usize| self.checker.model.signature.sorts[sort] == "Process";
-        let acting = action.parameters.iter().find(|(_, sort)| is_process(*sort));
-        acting.into_iter().for_each(|(slot, _)| binding.set(*slot, self.actor));
+        if let Some((slot, sort)) = self.acting[number].map(|place| action.parameters[place])
+            && let [only] = self.checker.ownership.owned(sort, self.actor)
+        {
+            binding.set(slot, *only);
+        }
         binding
+    }
+
+    /// Whether the action is one of the owner that takes the step.
+    fn acts(&self, instance: &Instance) -> bool {
+        self.acting[instance.action].is_none_or(|place| {
+            let (_, sort) = self.checker.model.actions[instance.action].parameters[place];
+            self.checker.ownership.owner(sort, instance.parameters[place]) == self.actor
+        })
     }
 
     fn collect(
@@ -280,7 +325,10 @@ impl Search<'_, '_> {
         let parameters = &self.checker.model.actions[number].parameters;
         let mut add = |solution: &Binding| {
             let values = parameters.iter().map(|(slot, _)| solution.get(*slot)).collect();
-            found.insert(Instance { action: number, parameters: values });
+            let instance = Instance { action: number, parameters: values };
+            if self.acts(&instance) {
+                found.insert(instance);
+            }
             ControlFlow::Continue(())
         };
         let _ = self.checker.solver().solve(formulas, variables, &mut binding, &mut add);

@@ -16,6 +16,14 @@ pub(super) const COLUMNS_MOST: usize = 6;
 /// A row of a relation. Columns that the relation does not have are zero.
 pub(super) type Row = [ElementId; COLUMNS_MOST];
 
+/// The value of a column that is not known. No element has this number.
+pub(super) const ANY: ElementId = ElementId::MAX;
+
+/// Whether a row has all known columns of a pattern.
+pub(super) fn matches(pattern: &Row, row: &Row) -> bool {
+    pattern.iter().zip(row).all(|(known, column)| *known == ANY || known == column)
+}
+
 /// Makes a row of its columns.
 pub(super) fn row_of(columns: &[ElementId]) -> Row {
     let mut row = [0; COLUMNS_MOST];
@@ -67,6 +75,13 @@ impl RowSet {
         let end = self.rows[first..].partition_point(|row| compare(row) == Ordering::Equal);
         &self.rows[first..first + end]
     }
+
+    /// The rows that match a pattern, whose unknown columns are [`ANY`].
+    pub(super) fn matching(&self, pattern: &Row) -> impl Iterator<Item = &Row> {
+        let known = pattern.iter().take_while(|column| **column != ANY).count();
+        let rows = self.beginning_with(&pattern[..known]).iter();
+        rows.filter(|row| matches(pattern, row))
+    }
 }
 
 /// The elements of a sort.
@@ -108,7 +123,7 @@ impl Structure {
             return (*known, false);
         }
         let number = ElementId::try_from(universe.elements.len()).ok();
-        let number = number.filter(|number| *number < ElementId::MAX);
+        let number = number.filter(|number| *number < ANY);
         let number = number.expect("a run has fewer than 65,535 elements of a sort");
         universe.elements.push(*element);
         universe.by_element.insert(*element, number);
@@ -170,6 +185,8 @@ mod tests {
         assert!(!rows.insert(row_of(&[1, 3])));
         assert_eq!(rows.beginning_with(&[1]), [row_of(&[1, 3]), row_of(&[1, 7])]);
         assert_eq!(rows.beginning_with(&[4]), [] as [Row; 0]);
+        let pattern = [ANY, 1, 0, 0, 0, 0];
+        assert_eq!(rows.matching(&pattern).collect::<Vec<_>>(), [&row_of(&[2, 1])]);
         assert!(rows.remove(&row_of(&[1, 3])) && !rows.contains(&row_of(&[1, 3])));
     }
 }

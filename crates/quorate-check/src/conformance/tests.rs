@@ -6,6 +6,7 @@ use quorate_core::abstraction::{AbstractState, Element, ElementOrder, Rows};
 use super::checker::{Checker, ElementGuide};
 use super::divergence::Divergence;
 use super::model::Model;
+use super::ownership::Owner;
 use super::step::StepInput;
 
 /// A token is passed on by messages. The process that has it may enter.
@@ -50,7 +51,8 @@ impl Run<'_> {
         to: Option<u32>,
     ) -> Result<(), Box<Divergence>> {
         let name = |element: &Element| element.key[0].to_string();
-        let guide = ElementGuide { describe: &|_, _| {}, name: &name };
+        let owner = |element: &Element| Some(ProcessId::new(element.key[0] as u32));
+        let guide = ElementGuide { describe: &|_, _| {}, name: &name, owner: &owner };
         let process = |id| Element::process(ProcessId::new(id));
         let mut state = AbstractState::default();
         state.exactly("has", has.then_some([process(id)]));
@@ -59,8 +61,10 @@ impl Run<'_> {
         to.into_iter().for_each(|to| rows.add("sent", [process(to)]));
         let sent = self.checker.number(&rows, &guide);
         self.checker.demand(&sent);
-        let actor = self.checker.intern(&process(id), &guide);
-        let step = StepInput { actor, state: &state, sent: &sent, consumed: &[] };
+        self.checker.intern(&process(id), &guide);
+        let actor = Owner::process(ProcessId::new(id));
+        let actors = &["Process"];
+        let step = StepInput { actor, actors, state: &state, sent: &sent, consumed: &[] };
         let result = self.checker.step(&step, || "a step".to_owned(), &guide);
         self.checker.release(&sent);
         result

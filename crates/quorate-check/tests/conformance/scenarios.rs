@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 
 use quorate_algorithms::Setup;
 use quorate_core::quorum::AnySystem;
-use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::{CrashMid, ProcessAt, Recover};
-use quorate_sim::notation::{ProcessSelector, SpanText, When};
+use quorate_core::{Drift, ProcessId, Span, Time};
+use quorate_sim::fault::{CrashMid, Cut, ProcessAt, Recover};
+use quorate_sim::notation::{DriftText, Link, ProcessSelector, SpanText, When, Window};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::{Delay, Scenario};
 
@@ -15,6 +15,9 @@ const UNIT: u64 = 1_000_000;
 
 /// Time until which processes crash.
 const BUSY_UNITS: u64 = 40;
+
+/// Greatest drift of clocks, in parts per billion: one percent.
+const MOST_DRIFT: u64 = 10_000_000;
 
 /// The setup of an algorithm with these quorums.
 pub(crate) fn setup(scenario: &Scenario, quorums: AnySystem) -> Setup {
@@ -48,7 +51,56 @@ pub(crate) fn recoveries(algorithm: &str, seed: u64, processes: RangeInclusive<u
     let mut random = Random::new(seed, Stream::Worlds);
     let n = random.between(*processes.start(), *processes.end()) as usize;
     let mut scenario = requests(algorithm, n, seed, &mut random);
-    for process in ProcessId::all(n).map(ProcessSelector::Process) {
+    add_recoveries(&mut scenario, &mut random);
+    scenario
+}
+
+/// Requests as leases, while processes crash and recover, clocks are wrong and drift, and links lose, duplicate and reorder.
+pub(crate) fn leases(algorithm: &str, seed: u64, processes: RangeInclusive<u64>) -> Scenario {
+    let mut random = Random::new(seed, Stream::Worlds);
+    let n = random.between(*processes.start(), *processes.end()) as usize;
+    let mut scenario = requests(algorithm, n, seed, &mut random);
+    scenario.fifo = false;
+    scenario.until = Some(SpanText(Span(2 * BUSY_UNITS * UNIT)));
+    if random.chance(0.7) {
+        add_recoveries(&mut scenario, &mut random);
+    }
+    scenario.clock_offset = SpanText(Span(random.between(0, 100 * UNIT)));
+    let drift = if random.chance(0.3) { 0 } else { random.between(0, MOST_DRIFT) };
+    scenario.clock_drift = DriftText(Drift(drift as i64));
+    let faults = &mut scenario.faults;
+    let mut rate = || if random.chance(0.5) { random.below(25) as f64 / 100.0 } else { 0.0 };
+    (faults.loss, faults.duplication, faults.reordering) = (rate(), rate(), rate());
+    for _ in 0..random.below(4) {
+        let mut any = || ProcessSelector::Process(ProcessId::new(random.below(n as u64) as u32));
+        let link = Link { from: any(), to: any() };
+        let from = random.below(BUSY_UNITS * UNIT);
+        let until = Some(When::At(Time(from + random.between(1, BUSY_UNITS * UNIT))));
+        let window = Window { from: When::At(Time(from)), until };
+        if link.from != link.to {
+            faults.cut.push(Cut { link, both_ways: random.chance(0.5), window });
+        }
+    }
+    // Some sections last longer than a lease, and need renewals.
+    if random.chance(0.3) {
+        scenario.section = SpanText(Span(random.between(UNIT, BUSY_UNITS * UNIT)));
+    }
+    scenario
+}
+
+/// The setup of the scenario, with leases that often expire.
+pub(crate) fn lease_setup(scenario: &Scenario) -> Setup {
+    let mut random = Random::new(scenario.seed, Stream::Delays);
+    // A short lease often ends before its votes have arrived.
+    let range = if random.chance(0.3) { 2..6 } else { 10..BUSY_UNITS / 2 };
+    let lease = Span(random.between(range.start * UNIT, range.end * UNIT));
+    let mut setup = Setup { lease, seed: scenario.seed, ..Setup::new(scenario.processes) };
+    setup.clock.limits.drift = scenario.local_clocks().drift;
+    setup
+}
+
+fn add_recoveries(scenario: &mut Scenario, random: &mut Random) {
+    for process in ProcessId::all(scenario.processes).map(ProcessSelector::Process) {
         let mut time = random.below(BUSY_UNITS * UNIT);
         for _ in 0..random.below(3) {
             scenario.faults.crash.push(ProcessAt { process, at: When::At(Time(time)) });
@@ -63,7 +115,6 @@ pub(crate) fn recoveries(algorithm: &str, seed: u64, processes: RangeInclusive<u
     }
     let quick = random.between(UNIT / 10, 5 * UNIT);
     scenario.detection = Some(Delay::Uniform(Span(quick), Span(random.between(quick, 5 * UNIT))));
-    scenario
 }
 
 /// Every process requests a few times.

@@ -1,7 +1,8 @@
 //! A process of a world, with the state that its driver keeps for it.
 
-use quorate_core::{Drift, Process, Span, Time};
+use quorate_core::{Process, Span, Time};
 
+use super::running_clock::{RunningClock, scaled};
 use crate::scenario::plan::FaultEvent;
 use crate::scenario::traitor::Strategy;
 
@@ -32,14 +33,6 @@ pub(crate) struct FaultState {
     free_at: Time,
 }
 
-/// A clock that showed `shown` at time `since` and has run at `rate` since then.
-#[derive(Debug)]
-struct RunningClock {
-    since: Time,
-    shown: Time,
-    rate: f64,
-}
-
 impl Default for FaultState {
     fn default() -> Self {
         Self {
@@ -49,7 +42,7 @@ impl Default for FaultState {
             pace: 1.0,
             crash_after_sends: None,
             traitor: None,
-            clock: RunningClock { since: Time::ZERO, shown: Time::ZERO, rate: 1.0 },
+            clock: RunningClock::default(),
             free_at: Time::ZERO,
         }
     }
@@ -64,9 +57,7 @@ impl FaultState {
             FaultEvent::OmitReceive(_, rate) => self.omit_receive = rate,
             FaultEvent::Handling(_, handling) => self.handling = handling,
             FaultEvent::Pace(_, factor) => self.pace = factor,
-            FaultEvent::Clock(_, rate) => {
-                self.clock = RunningClock { since: now, shown: self.clock.show(now), rate };
-            }
+            FaultEvent::Clock(_, rate) => self.clock.set_rate(rate, now),
             _ => {}
         }
     }
@@ -137,10 +128,8 @@ impl<P: Process> Node<P> {
         self.fault_state.as_ref().map_or(now, |fault_state| fault_state.clock.show(now))
     }
 
-    /// Sets the time that the clock shows at the start, and its rate.
-    pub(crate) fn set_clock(&mut self, shown: Time, drift: Drift) {
-        let rate = 1.0 + drift.0 as f64 / Drift::ONE as f64;
-        self.fault_state_mut().clock = RunningClock { since: Time::ZERO, shown, rate };
+    pub(crate) fn set_clock(&mut self, clock: RunningClock) {
+        self.fault_state_mut().clock = clock;
     }
 
     /// Converts a span of the process's own time to virtual time. A timer that is already running is not affected when
@@ -148,7 +137,7 @@ impl<P: Process> Node<P> {
     pub(crate) fn real_span(&self, local: Span) -> Span {
         match &self.fault_state {
             None => local,
-            Some(fault_state) => scaled(self.paced(local), 1.0 / fault_state.clock.rate),
+            Some(fault_state) => scaled(self.paced(local), 1.0 / fault_state.clock.rate()),
         }
     }
 
@@ -183,15 +172,4 @@ impl<P: Process> Node<P> {
             self.timers.iter().position(|running| (&running.0, running.1) == (timer, generation));
         place.map(|place| self.timers.swap_remove(place)).is_some()
     }
-}
-
-impl RunningClock {
-    fn show(&self, now: Time) -> Time {
-        self.shown + scaled(now.since(self.since), self.rate)
-    }
-}
-
-/// Multiplies a span, in whole nanoseconds. Floating-point multiplication rounds the same way on every machine.
-fn scaled(span: Span, factor: f64) -> Span {
-    if factor == 1.0 { span } else { Span((span.0 as f64 * factor) as u64) }
 }

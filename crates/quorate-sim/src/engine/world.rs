@@ -13,6 +13,7 @@ use super::node::Node;
 use super::observer::{Input, Moment, Observer};
 use super::oracle::Oracle;
 use super::queue::Queue;
+use super::running_clock::RunningClock;
 use super::slab::Slab;
 use super::user::{Agenda, User};
 use crate::random::{Random, Stream};
@@ -75,11 +76,12 @@ where
             nodes[traitor.index()].fault_state_mut().traitor = Some(*strategy);
         }
         if model.clocks.start > Time::ZERO {
-            nodes.iter_mut().for_each(|node| node.set_clock(model.clocks.start, Drift::NONE));
+            let right = RunningClock::new(model.clocks.start, Drift::NONE);
+            nodes.iter_mut().for_each(|node| node.set_clock(right));
         }
         for clock in &model.clocks.wrong {
-            let shown = model.clocks.start + clock.offset;
-            nodes[clock.process.index()].set_clock(shown, clock.drift);
+            let running = RunningClock::of(&model.clocks, clock.process);
+            nodes[clock.process.index()].set_clock(running);
         }
         let law = &model.links.delay;
         let horizon = law.bound().unwrap_or(Span(law.mean().0.saturating_mul(8))).0;

@@ -3,6 +3,7 @@
 //! A candidate is soft state. It has no clock: the validity of a vote is expressed by the newest beat that its voter
 //! has echoed, and only the client knows when it sent that beat.
 
+mod account;
 mod continuity;
 mod pursuit;
 mod tokens;
@@ -17,6 +18,7 @@ use super::id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 use super::message::{
     Entry, Name, Part, Presented, Rank, Report, RequestStatus, ToCandidate, ToVoter, Wanted,
 };
+pub(super) use account::{PursuitAccount, VoteAccount};
 use pursuit::{Counted, Pursuit};
 use view::View;
 

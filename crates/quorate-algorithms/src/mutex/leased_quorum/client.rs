@@ -259,6 +259,11 @@ impl<K: Name> Client<K> {
         self.sent = shown.collect();
     }
 
+    /// Numbers of recent beats, with the ends of their validity by this client's clock.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (u64, Time)> {
+        self.sent.iter().map(|(number, sent)| (*number, *sent + self.validity))
+    }
+
     fn good_until(&self, beat: Beat) -> Option<Time> {
         let sent = self.sent.get(&beat.number).filter(|_| beat.incarnation == self.incarnation)?;
         Some(*sent + self.validity)

@@ -5,6 +5,8 @@
 //! make every process a voter. A process that recovers with its memory models a process that was killed and has read
 //! its vote file: its client is a new one, outside the section.
 
+mod over_locks;
+
 use alloc::vec::Vec;
 
 use quorate_core::mutex::{Command, Misuse, Output, voters};
@@ -14,6 +16,7 @@ use quorate_core::{
     Span, Time,
 };
 
+pub use self::over_locks::OverLocks;
 use super::client::{Client, ClientEvent};
 use super::direct::{DirectClient, DirectEffect, DirectEffects};
 use super::electorate::Electorate;
