@@ -66,6 +66,8 @@ impl CheckpointWriter<'_> {
 /// Reads a checkpoint, number by number.
 pub(super) struct CheckpointReader {
     input: BufReader<File>,
+    /// Number of bytes that were not read yet.
+    left: u64,
     hasher: FingerprintHasher,
 }
 
@@ -80,8 +82,10 @@ impl CheckpointReader {
     }
 
     fn open_any(path: &Path) -> io::Result<(Self, Fingerprint)> {
-        let input = BufReader::with_capacity(1 << 20, File::open(path)?);
-        let mut reader = Self { input, hasher: FingerprintHasher::default() };
+        let file = File::open(path)?;
+        let left = file.metadata()?.len().saturating_sub(FORMAT.len() as u64);
+        let input = BufReader::with_capacity(1 << 20, file);
+        let mut reader = Self { input, left, hasher: FingerprintHasher::default() };
         let mut format = [0; FORMAT.len()];
         let read = reader.input.read_exact(&mut format);
         if read.is_err() || format != *FORMAT {
@@ -94,21 +98,28 @@ impl CheckpointReader {
     pub(super) fn number(&mut self) -> io::Result<u64> {
         let mut number = [0; 8];
         self.input.read_exact(&mut number)?;
+        self.left = self.left.saturating_sub(size_of::<u64>() as u64);
         let number = u64::from_le_bytes(number);
         self.hasher.write_u64(number);
         Ok(number)
     }
 
-    pub(super) fn bytes(&mut self) -> io::Result<Vec<u8>> {
+    /// Reads how many items follow that take at least this many bytes each. A damaged file never leads to more memory than its
+    /// own size.
+    pub(super) fn length(&mut self, bytes_each: u64) -> io::Result<usize> {
         let length = self.number()?;
-        let mut bytes = Vec::new();
-        // A wrong length ends with the file, and not with the memory.
-        let read = (&mut self.input).take(length).read_to_end(&mut bytes)?;
-        self.hasher.write(&bytes);
-        match read as u64 == length {
-            true => Ok(bytes),
+        match length.saturating_mul(bytes_each) <= self.left {
+            true => Ok(length as usize),
             false => Err(ErrorKind::UnexpectedEof.into()),
         }
+    }
+
+    pub(super) fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; self.length(1)?];
+        self.input.read_exact(&mut bytes)?;
+        self.left -= bytes.len() as u64;
+        self.hasher.write(&bytes);
+        Ok(bytes)
     }
 
     /// Checks that the file is complete and unchanged.

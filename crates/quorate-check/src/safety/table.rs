@@ -149,12 +149,10 @@ impl Table {
     pub(super) fn read(input: &mut CheckpointReader) -> io::Result<Self> {
         let mut table = Self { tag: input.number()?, ..Self::new() };
         for part in table.groups.iter_mut().flatten() {
-            let size = input.number()?;
-            part.slots.clear();
-            for _ in 0..size {
-                part.slots.push(input.number()?);
+            part.slots = vec![0; input.length(size_of::<u64>() as u64)?];
+            for slot in &mut part.slots {
+                *slot = input.number()?;
             }
-            part.slots.shrink_to_fit();
             part.used = part.slots.iter().filter(|slot| **slot != 0).count();
         }
         Ok(table)
