@@ -1,4 +1,4 @@
-//! What a candidate says about its requests, for trace validation.
+//! Requests of a candidate, and its votes for them, for trace validation.
 
 use alloc::vec::Vec;
 
