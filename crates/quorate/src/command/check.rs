@@ -32,11 +32,13 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
     let picture = flags.picture.file(false)?.map(PictureFile::begin).transpose()?;
     let stop = interruption();
     let bar = progress_bar();
-    let mut resumed_at = flags.resume.is_none().then_some(0);
+    // States of a checkpoint were found earlier, and do not count for the speed.
+    let mut earlier = None;
     let (done, took) = timed(|| {
         exhaustive::explore(&config, |progress| {
-            resumed_at.get_or_insert(progress.states);
-            show(&bar, progress);
+            let resumed = flags.resume.is_some();
+            let earlier = *earlier.get_or_insert(if resumed { progress.states } else { 0 });
+            show(&bar, progress, earlier);
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -54,14 +56,12 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
     }
     print::check::print(&checked, flags)?;
     let report = &checked.report;
-    // The rate is that of this part of the search.
-    let visited = report.states.saturating_sub(resumed_at.unwrap_or_default());
-    let rate = visited as f64 / took.as_secs_f64().max(1e-9);
+    let new = report.states - earlier.unwrap_or(0).min(report.states);
+    let rate = new as f64 / took.as_secs_f64().max(1e-9);
     let each = report.bytes / report.states.max(1);
     writeln!(
         anstream::stderr().lock(),
-        "{} states in {took:.1?}, {rate:.0} states/s, {each} bytes of memory per state",
-        report.states
+        "{new} states in {took:.1?}, {rate:.0} states/s, {each} bytes of memory per state"
     )?;
     Ok(exit_code(report.verdict == "violated", report.bounded_by == Some("stopped")))
 }
@@ -193,8 +193,9 @@ fn progress_bar() -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-fn show(bar: &ProgressBar, progress: &Progress) {
-    bar.set_position(progress.states);
+/// Shows the progress. The speed is that of the states that were not found earlier.
+fn show(bar: &ProgressBar, progress: &Progress, earlier: u64) {
+    bar.set_position(progress.states.saturating_sub(earlier));
     bar.set_message(format!(
         "{} states, depth {}, {} queued, {}",
         HumanCount(progress.states),
