@@ -58,6 +58,7 @@ fn a_run_is_compared_with_a_model_on_request() {
     let refused = quorate(Path::new("."), &sim("lamport"));
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("there is no model of lamport"), "{refused}");
+    assert!(refused.stdout.is_empty(), "{refused}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use quorate_sim::{Expect, Scenario};
 use crate::CommandResult;
 use crate::arguments::ReplayFlags;
 use crate::command::shrink::run_shrink;
-use crate::command::sim::{RunFiles, exit_code, print_conformance, quoted, same_file};
+use crate::command::sim::{RunFiles, exit_code, follow, print_conformance, quoted, same_file};
 use crate::command_error::CommandError;
 use crate::print;
 
@@ -33,6 +33,7 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
             return Err(CommandError::new(problem));
         }
     }
+    let followed = flags.output.conform.then(|| follow(&scenario)).transpose()?;
     let files = RunFiles::begin(&flags.output, flags.save.as_deref())?;
     let (outcome, stamps) = files.run(&scenario, &flags.output, |outcome| Scenario {
         expect: Some(Expect::from_report(&outcome.report)),
@@ -40,7 +41,7 @@ pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     })?;
     let command = format!("quorate replay {}", quoted(&flags.scenario.to_string_lossy()));
     print::outcome(&scenario, &outcome, stamps.as_ref(), flags.output.json, &command)?;
-    if flags.output.conform && !print_conformance(&scenario)? {
+    if !followed.map_or(Ok(true), print_conformance)? {
         return Ok(ExitCode::FAILURE);
     }
     let Some(expected) = &scenario.expect else { return Ok(exit_code(&outcome)) };

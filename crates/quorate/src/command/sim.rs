@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use quorate_check::conformance::ConformanceReport;
 use quorate_lab::CannotRun;
 use quorate_lab::logical_time::{Computation, EventRecords};
 use quorate_sim::accounting::Counting;
@@ -28,19 +29,23 @@ pub(crate) fn sim(flags: SimFlags) -> CommandResult {
     scenario.validate().map_err(|invalid| {
         CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
+    let followed = output.conform.then(|| follow(&scenario)).transpose()?;
     let files = RunFiles::begin(&output, save.as_deref())?;
     let (outcome, stamps) = files.run(&scenario, &output, |_| scenario.clone())?;
     print::outcome(&scenario, &outcome, stamps.as_ref(), output.json, &this_command())?;
-    let conforms = !output.conform || print_conformance(&scenario)?;
+    let conforms = followed.map_or(Ok(true), print_conformance)?;
     Ok(if conforms { exit_code(&outcome) } else { ExitCode::FAILURE })
 }
 
-/// Compares every step of a run with the proved model of its algorithm. Prints the result, and returns whether the model
-/// allows all of them.
-pub(crate) fn print_conformance(scenario: &Scenario) -> Result<bool, CommandError> {
+/// Compares every step of a run with the proved model of its algorithm. If there is none, nothing else has been printed yet.
+pub(crate) fn follow(scenario: &Scenario) -> Result<ConformanceReport, CommandError> {
     let conditions = Conditions { events: EVENTS_MOST, ..Conditions::default() };
     let report = quorate_lab::conformance(scenario, conditions);
-    let report = report.map_err(|error| CommandError::new(format!("--conform: {error}")))?;
+    report.map_err(|error| CommandError::new(format!("--conform: {error}")))
+}
+
+/// Prints the result of a comparison with a model, and returns whether the model allows all steps.
+pub(crate) fn print_conformance(report: ConformanceReport) -> Result<bool, CommandError> {
     let mut err = anstream::stderr().lock();
     if let Some(divergence) = report.divergence {
         write!(err, "{divergence}")?;
