@@ -6,6 +6,7 @@ mod formats;
 mod parts;
 mod quorums;
 mod recount;
+mod searches;
 mod shape;
 #[path = "../support/mod.rs"]
 mod support;
