@@ -276,6 +276,79 @@ mod tests {
     }
 
     #[test]
+    fn a_client_has_a_plain_name_and_credentials() {
+        let valid = |change: fn(&mut ClientConfig)| {
+            let mut client = ci();
+            change(&mut client);
+            client.validate()
+        };
+        assert_eq!(valid(|_| {}), Ok(()));
+        assert_eq!(valid(|client| client.name = "a-1".to_owned()), Ok(()));
+        assert_eq!(valid(|client| client.name = "x".repeat(60)), Ok(()));
+        let bad_names: [fn(&mut ClientConfig); 3] = [
+            |client| client.name.clear(),
+            |client| client.name = "x".repeat(61),
+            |client| client.name = "A".to_owned(),
+        ];
+        for change in bad_names {
+            let error = valid(change).expect_err("a bad name");
+            assert!(error.contains("1 to 60 lowercase letters"), "{error}");
+        }
+        for hash in ["a".repeat(63), "a".repeat(65), "g".repeat(64)] {
+            let client = ClientConfig { token_sha256: Some(hash), ..ci() };
+            let error = client.validate().expect_err("a bad hash");
+            assert!(error.contains("64 hexadecimal digits"), "{error}");
+        }
+        let by_certificate = |certificate| {
+            ClientConfig { token_sha256: None, certificate, ..ci() }.validate().is_ok()
+        };
+        assert!(by_certificate(true) && !by_certificate(false));
+        assert_eq!(ClientConfig { certificate: true, ..ci() }.validate(), Ok(()));
+    }
+
+    #[test]
+    fn each_kind_of_call_needs_its_own_right() {
+        let client = |acquire: &[&str], observe: &[&str], admin: &[&str]| {
+            let owned = |prefixes: &[&str]| prefixes.iter().map(|it| (*it).to_owned()).collect();
+            let (acquire, observe, admin) = (owned(acquire), owned(observe), owned(admin));
+            let client = ClientConfig { acquire, observe, admin, ..ci() };
+            let authenticator = Authenticator::new(&[client], 0);
+            authenticator.authenticate(&with_token("secret")).expect("it is known")
+        };
+        let (acquires, observes, administers) =
+            (client(&["a"], &[], &[]), client(&[], &["a"], &[]), client(&[], &[], &["a"]));
+        let name = Name::lock("a/x").expect("a name");
+        let list = Call::List { prefix: "a/".to_owned(), exact: false, after: None, most: 1 };
+        let watch = Call::Watch { prefix: "a/".to_owned() };
+        let check = Call::CheckToken { name: name.clone(), token: 1 };
+        for call in [list, watch, check] {
+            assert_eq!(observes.denial(&call), None, "{call:?}");
+            assert!(acquires.denial(&call).is_some() && administers.denial(&call).is_some());
+        }
+        let all = Call::Watch { prefix: String::new() };
+        let denial = observes.denial(&all).expect("more than its prefix");
+        assert_eq!(denial, "ci has no right to observe everything");
+        let force = Call::ForceRelease { name: name.clone(), reason: String::new() };
+        assert_eq!(administers.denial(&force), None);
+        assert!(acquires.denial(&force).is_some() && observes.denial(&force).is_some());
+        assert_eq!(acquires.may_acquire(&name), Ok(()));
+        assert!(observes.may_acquire(&name).is_err());
+    }
+
+    #[test]
+    fn calls_beyond_the_rate_wait() {
+        let limited = Authenticator::new(&[], 10);
+        let address = IpAddr::from([127, 0, 0, 1]);
+        let permissions = limited.admit_anonymous(address).expect("it is open");
+        assert!(limited.is_open() && !Authenticator::new(&[ci()], 10).is_open());
+        assert_eq!(permissions.throttle_delay(), None);
+        let delay = permissions.throttle_delay().expect("the second call comes too early");
+        assert!(delay > Duration::ZERO && delay <= Duration::from_millis(100), "{delay:?}");
+        let free = Authenticator::new(&[], 0).admit_anonymous(address).expect("it is open");
+        assert!((0..100).all(|_| free.throttle_delay().is_none()));
+    }
+
+    #[test]
     fn rights_end_where_the_prefix_does() {
         let authenticator = Authenticator::new(&[ci()], 0);
         let permissions = authenticator.authenticate(&with_token("secret")).expect("it is known");

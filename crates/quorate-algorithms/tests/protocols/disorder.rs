@@ -26,7 +26,7 @@ use quorate_core::{
 };
 use quorate_sim::random::{Random, Stream};
 
-use crate::digest::Fnv;
+use crate::fnv::Fnv;
 use crate::storms;
 
 /// Number of inputs of a run.

@@ -14,6 +14,7 @@ mod digest;
 mod disorder;
 mod families;
 mod files;
+mod fnv;
 mod models;
 mod storms;
 mod worlds;

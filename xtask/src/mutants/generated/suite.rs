@@ -12,20 +12,24 @@ use crate::cargo::clean_environment;
 use crate::mutants::with_timeout;
 
 /// Quick tests of a crate: arguments of `cargo test`.
-const QUICK: &[(&str, &[&str])] = &[(
-    "quorate-algorithms",
-    &[
-        "--lib",
-        "--test",
-        "protocols",
-        "--test",
-        "leased_quorum_rules",
-        "--test",
-        "leased_quorum_storm",
-        "--test",
-        "lease_continuity",
-    ],
-)];
+const QUICK: &[(&str, &[&str])] = &[
+    (
+        "quorate-algorithms",
+        &[
+            "--lib",
+            "--test",
+            "protocols",
+            "--test",
+            "leased_quorum_rules",
+            "--test",
+            "leased_quorum_storm",
+            "--test",
+            "lease_continuity",
+        ],
+    ),
+    ("quorate-protocol", &["--lib", "--test", "codec"]),
+    ("quorate-sim", &["--lib", "--test", "scenario_files"]),
+];
 
 /// Tests of a crate without a row above.
 const UNIT_TESTS: &[&str] = &["--lib"];
