@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use quorate_algorithms::mutex::{OverCoteries, OverViews, Quorum};
+use quorate_algorithms::mutex::leased_quorum::OverLocks;
+use quorate_algorithms::mutex::{LeasedQuorum, OverCoteries, OverViews, Quorum};
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::conformance::{ConformanceReport, Model, follow_mutex};
 use quorate_core::abstraction::Abstraction;
@@ -19,7 +20,7 @@ use crate::setup::{setup, with_defaults};
 pub fn has_model(scenario: &Scenario) -> Result<bool, CannotRun> {
     let facts = entry(scenario)?.facts();
     let setup = setup(scenario, facts)?;
-    Ok(facts.profile.name == Quorum::PROFILE.name && Modelled::new(scenario, &setup).is_some())
+    Ok(Modelled::new(facts.profile.name, scenario, &setup).is_some())
 }
 
 /// Runs a validated scenario once, and compares every step with the model of the algorithm.
@@ -29,27 +30,37 @@ pub fn conformance(
 ) -> Result<ConformanceReport, CannotRun> {
     static COTERIES: OnceLock<Model> = OnceLock::new();
     static VIEWS: OnceLock<Model> = OnceLock::new();
+    static LOCKS: OnceLock<Model> = OnceLock::new();
     let facts = entry(scenario)?.facts();
     let setup = setup(scenario, facts)?;
     let scenario = &with_defaults(scenario, facts);
-    let modelled = Modelled::new(scenario, &setup);
-    match modelled.filter(|_| facts.profile.name == Quorum::PROFILE.name) {
+    match Modelled::new(facts.profile.name, scenario, &setup) {
         Some(Modelled::Coteries(its)) => run(scenario, conditions, setup, its, &COTERIES),
         Some(Modelled::Views(its)) => run(scenario, conditions, setup, its, &VIEWS),
+        Some(Modelled::Locks(its)) => run(scenario, conditions, setup, its, &LOCKS),
         None => Err(CannotRun::NoModel { algorithm: facts.profile.name }),
     }
 }
 
-/// The abstraction of `quorum` to the model for its quorums.
+/// The abstraction of an algorithm to its model.
 enum Modelled {
     Coteries(OverCoteries),
     Views(OverViews),
+    Locks(OverLocks),
 }
 
 impl Modelled {
-    /// Acknowledgements that ride on the answers of a detector are not part of a model, and neither are wrong suspicions.
-    fn new(scenario: &Scenario, setup: &Setup) -> Option<Self> {
+    /// Acknowledgements that ride on the answers of a detector are not part of a model, and neither are wrong suspicions. Of the
+    /// locks, voters that have lost their memory are not covered.
+    fn new(algorithm: &str, scenario: &Scenario, setup: &Setup) -> Option<Self> {
         if !matches!(scenario.detector, DetectorChoice::Oracle | DetectorChoice::None) {
+            return None;
+        }
+        if algorithm == LeasedQuorum::PROFILE.name {
+            let keep_memory = scenario.faults.recover.iter().all(|recovery| recovery.memory);
+            return OverLocks::new(setup).filter(|_| keep_memory).map(Self::Locks);
+        }
+        if algorithm != Quorum::PROFILE.name {
             return None;
         }
         let coteries = OverCoteries::new(&setup.quorums).map(Self::Coteries);

@@ -37,8 +37,10 @@ pub enum CannotRun {
         /// Counterexample, or the systems that are possible.
         why: String,
     },
-    /// There is no proved model of the algorithm with the quorums and the detector of the scenario.
-    #[error("there is no model of {algorithm} with these quorums and this detector")]
+    /// There is no proved model of the algorithm with the quorums, the detector and the recoveries of the scenario.
+    #[error(
+        "there is no model of {algorithm} with these quorums, this detector and these recoveries"
+    )]
     NoModel {
         /// Name of the algorithm.
         algorithm: &'static str,

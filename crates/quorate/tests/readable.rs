@@ -50,11 +50,13 @@ fn the_help_of_each_command_has_its_flags_and_examples() {
 #[test]
 fn a_run_is_compared_with_a_model_on_request() {
     let sim = |algorithm: &str| format!("sim {algorithm} -n 4 --requesters all --conform");
-    let run = quorate(Path::new("."), &sim("quorum"));
-    assert_eq!(run.code, Some(0), "{run}");
-    assert!(
-        run.stderr.starts_with("conformance: ") && run.stderr.contains(" actions of the model")
-    );
+    for algorithm in ["quorum", "leased-quorum"] {
+        let run = quorate(Path::new("."), &sim(algorithm));
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(
+            run.stderr.starts_with("conformance: ") && run.stderr.contains(" actions of the model")
+        );
+    }
     let refused = quorate(Path::new("."), &sim("lamport"));
     assert_eq!(refused.code, Some(2), "{refused}");
     assert!(refused.stderr.contains("there is no model of lamport"), "{refused}");

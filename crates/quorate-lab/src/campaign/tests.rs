@@ -126,15 +126,17 @@ fn what_cannot_be_a_part_is_told_from_what_can() {
 
 #[test]
 fn a_campaign_compares_steps_with_a_model_if_there_is_one() {
-    let with_model = |algorithm: &str, quorums: &str| {
-        let quorums = Some(quorums.to_owned());
+    let with_model = |algorithm: &str, quorums: Option<&str>| {
+        let quorums = quorums.map(str::to_owned);
         let follows_model = true;
         CampaignRequest { processes: [2, 5], quorums, follows_model, ..request(algorithm, 20) }
     };
-    for quorums in ["grid", "grid-fixed"] {
-        let report = with_model("quorum", quorums).run(1).expect("there is a model");
+    let modelled =
+        [("quorum", Some("grid")), ("quorum", Some("grid-fixed")), ("leased-quorum", None)];
+    for (algorithm, quorums) in modelled {
+        let report = with_model(algorithm, quorums).run(1).expect("there is a model");
         assert_eq!((report.runs, report.violations), (20, Vec::new()));
     }
-    let refused = with_model("maekawa", "grid-fixed").run(1).expect_err("there is no model");
+    let refused = with_model("maekawa", Some("grid-fixed")).run(1).expect_err("there is no model");
     assert!(refused.to_string().contains("--conform: there is no proved model of maekawa"));
 }
