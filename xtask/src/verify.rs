@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{compat, console, no_std, own_mutex, prove, test_programs, tidy, tree};
+use crate::{compat, console, mutants, no_std, own_mutex, prove, test_programs, tidy, tree};
 
 /// One check, selected by its name.
 pub(crate) struct Step {
@@ -25,9 +25,10 @@ enum StepAction {
     Compat,
     OwnMutex,
     Proofs,
+    Mutants,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step {
         name: "fmt",
         description: "the code is formatted",
@@ -106,6 +107,12 @@ const STEPS: [Step; 13] = [
         hint: None,
     },
     Step {
+        name: "mutants",
+        description: "a mutant of each family is noticed by a quick test; compiles a copy of the workspace for minutes",
+        action: StepAction::Mutants,
+        hint: Some("`cargo xtask mutants PATH` tries all mutants of a file"),
+    },
+    Step {
         name: "worlds",
         description: "the largest small worlds hold in full; minutes and some gigabytes of memory",
         action: StepAction::Cargo(Cargo {
@@ -137,7 +144,7 @@ pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a st
 pub(crate) fn tests() -> Vec<&'static Step> {
     STEPS
         .iter()
-        .filter(|step| !["clippy", "doc", "worlds", "engines"].contains(&step.name))
+        .filter(|step| !["clippy", "doc", "mutants", "worlds", "engines"].contains(&step.name))
         .collect()
 }
 
@@ -180,7 +187,7 @@ impl StepAction {
         match self {
             Self::Console | Self::Compat | Self::OwnMutex | Self::Proofs => true,
             Self::Cargo(cargo) => cargo.arguments.contains("--bench "),
-            Self::Tidy | Self::NoStd | Self::Tests => false,
+            Self::Tidy | Self::NoStd | Self::Tests | Self::Mutants => false,
         }
     }
 
@@ -197,6 +204,7 @@ impl StepAction {
             StepAction::Compat => "clients of etcd".to_owned(),
             StepAction::OwnMutex => "examples/own_mutex".to_owned(),
             StepAction::Proofs => "a slice of the proofs".to_owned(),
+            StepAction::Mutants => "a sample of mutants".to_owned(),
         }
     }
 
@@ -210,6 +218,7 @@ impl StepAction {
             StepAction::Compat => compat::check(root),
             StepAction::OwnMutex => own_mutex::check(root),
             StepAction::Proofs => prove::check(root),
+            StepAction::Mutants => mutants::sample(root),
         }
     }
 }
