@@ -50,6 +50,13 @@ fn a_frame_may_be_as_long_as_the_limit_and_no_longer() {
 }
 
 #[test]
+fn a_frame_may_be_empty() {
+    let mut reader = Reader::new(&[0_u8; 4][..], 0);
+    assert_eq!(ready(reader.next::<()>()).expect("a frame"), Some(()));
+    assert_eq!(ready(reader.next::<()>()).expect("the end"), None);
+}
+
+#[test]
 fn a_stream_that_ends_within_a_frame_is_an_error() {
     let bytes = framed("one");
     for end in 1..bytes.len() {

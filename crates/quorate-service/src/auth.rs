@@ -255,6 +255,11 @@ fn digest(text: &str) -> Option<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
+    use quorate_algorithms::mutex::leased_quorum::{
+        Beat, CandidateId, Claim, Presented, Rank, RequestId,
+    };
+    use quorate_core::Span;
+
     use super::*;
 
     fn ci() -> ClientConfig {
@@ -333,6 +338,28 @@ mod tests {
         assert!(acquires.denial(&force).is_some() && observes.denial(&force).is_some());
         assert_eq!(acquires.may_acquire(&name), Ok(()));
         assert!(observes.may_acquire(&name).is_err());
+    }
+
+    #[test]
+    fn a_client_with_its_own_candidate_needs_the_same_right() {
+        let authenticator = Authenticator::new(&[ci()], 0);
+        let permissions = authenticator.authenticate(&with_token("secret")).expect("it is known");
+        let request = |text: &str| {
+            let beat = Beat { incarnation: 1, number: 1 };
+            let session = Presented { session: 1, ttl: Span(1), beat, relayed: false };
+            let request = RequestId { session: 1, incarnation: 1, number: 1 };
+            let claim = Claim { request, attempt: 1, candidate: CandidateId(1) };
+            let lock = Name::lock(text).expect("a name");
+            let (inside, rank) = (None, Rank::Waits);
+            ToVoter::Request { session, lock, claim, stamp: 1, inside, rank, ended: 0 }
+        };
+        let denial = |texts: &[&str]| {
+            let messages = texts.iter().map(|text| request(text)).collect();
+            permissions.denial(&Call::ToVoter(messages))
+        };
+        assert_eq!(denial(&["deploy/a", "deploy/b"]), None);
+        let reason = denial(&["deploy/a", "other"]).expect("the second one is outside the prefix");
+        assert_eq!(reason, "ci has no right to acquire other");
     }
 
     #[test]

@@ -14,13 +14,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use fnv::Fnv;
-use quorate_core::{ProcessId, Span, Time};
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_core::allocation::ClaimKind;
+use quorate_core::{Layer, ProcessId, Property, Span, Time};
 use quorate_sim::plan::Plan;
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Scenario, parse};
 
 /// Values that are tried for each key, beside those of the other files.
-const UNUSUAL: [&str; 14] = [
+const UNUSUAL: [&str; 16] = [
     "0",
     "1",
     "3",
@@ -34,6 +36,8 @@ const UNUSUAL: [&str; 14] = [
     "true",
     "\"\"",
     "\"9@1ms\"",
+    "\"ring\"",
+    "\"complete\"",
     "[\"3@1ms\", \"3@1ms\"]",
 ];
 
@@ -105,6 +109,18 @@ fn derived(scenario: &Scenario) -> Vec<String> {
     }
     for process in ProcessId::all(n.min(4)) {
         lines.push(format!("neighbours {:?}", scenario.neighbours(process)));
+        for kind in [ClaimKind::ReadWrite, ClaimKind::Group, ClaimKind::SomeResources] {
+            let claims = (0..4).map(|number| scenario.claim(kind, process, number));
+            lines.push(format!("claims {:?}", claims.collect::<Vec<_>>()));
+        }
+    }
+    let watched = Property::of(Layer::Mutex).filter(|property| scenario.watches(*property));
+    lines.push(format!("watched {:?}", watched.map(Property::id).collect::<Vec<_>>()));
+    // One with a perfect detector, one with an eventual one, and one that circulates a token.
+    for name in ["central", "chandra-toueg", "token-ring"] {
+        let profile = PROFILES.iter().find(|profile| profile.name == name).expect("a known name");
+        let suspects = scenario.has_false_suspicions(profile);
+        lines.push(format!("{name} {suspects} {}", scenario.may_never_end(profile)));
     }
     for seed in [scenario.seed, 7] {
         let plan = Plan::new(&scenario.faults, n, seed);
