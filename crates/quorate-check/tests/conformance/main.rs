@@ -1,7 +1,7 @@
 //! Trace validation: every step of random runs is a sequence of actions of a proved model.
 //!
-//! `QUORATE_STORMS` is the number of runs of each test. `cargo xtask mutants --conformance` runs these tests on
-//! broken variants of the code.
+//! `QUORATE_STORMS` is the number of runs of each test over quorums. Runs of the locks take longer, so there are
+//! a twentieth of it. `cargo xtask mutants --conformance` runs these tests on broken variants of the code.
 
 mod scenarios;
 
@@ -20,6 +20,9 @@ fn runs(default: u64) -> u64 {
     let number = std::env::var("QUORATE_STORMS").ok();
     number.and_then(|number| number.parse().ok()).unwrap_or(default)
 }
+
+/// Runs over quorums in the time of a run of the locks.
+const RUNS_PER_RUN_OF_LOCKS: u64 = 20;
 
 /// Follows a run in the model.
 fn follow<A>(scenario: &Scenario, setup: &Setup, model: &Model, abstraction: A) -> ConformanceReport
@@ -145,8 +148,9 @@ const FORGETTING: &[&str] = &[
 #[test]
 fn every_step_of_leased_quorum_is_one_of_the_model() {
     let model = Model::parse(OverLocks::MODEL).expect("the proof has exported a valid model");
+    let runs = runs(30 * RUNS_PER_RUN_OF_LOCKS) / RUNS_PER_RUN_OF_LOCKS;
     let scenario = |seed| scenarios::leases(LeasedQuorum::PROFILE.name, seed, 2..=6);
-    let total = follow_all(&model, runs(30), scenario, scenarios::lease_setup, OverLocks::new);
+    let total = follow_all(&model, runs, scenario, scenarios::lease_setup, OverLocks::new);
     assert_eq!(never_taken(&model, &total), [RELAYS, FORCE, FORGETTING].concat(), "{total:?}");
 }
 
