@@ -154,7 +154,7 @@ const LIST: [Expectation; 25] = [
     same(
         "what a lease tells of itself",
         |s| Box::pin(life(s)),
-        "granted 30; keys told/309; listed; kept alive",
+        "granted 30; keys told/30a; listed; kept alive",
     ),
     same(
         "for how long keep-alive says that a lease with a lock may be relied on",
@@ -472,7 +472,7 @@ async fn over(server: &Server) -> Result<String, Error> {
 
 async fn life(server: &Server) -> Result<String, Error> {
     let mut client = server.client().await?;
-    let id = lease(&mut client, 30, 0x309).await?;
+    let id = lease(&mut client, 30, 0x30a).await?;
     lock(&mut client, "told", id).await?;
     let options = LeaseTimeToLiveOptions::new().with_keys();
     let life = client.lease_time_to_live(id, Some(options)).await?;

@@ -34,8 +34,7 @@ const DOCUMENTATION: &str = "test --workspace --features quorate/png --locked --
 const ALONE: [&str; 1] = ["slice"];
 
 /// Programs that take longest. They start first, so that no core is idle at the end.
-const FIRST: [&str; 13] = [
-    "compat",
+const FIRST: [&str; 12] = [
     "own-mutex",
     "console",
     "proofs",

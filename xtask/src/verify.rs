@@ -182,12 +182,13 @@ pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
 }
 
 impl StepAction {
-    /// Whether this uses the programs that the step `test` compiles, or waits for other programs more than it computes.
+    /// Whether this uses the programs that the step `test` compiles, or waits for other programs more than it computes. Clients of
+    /// etcd have timeouts of their own, so that they need the machine.
     fn runs_beside_tests(&self) -> bool {
         match self {
-            Self::Console | Self::Compat | Self::OwnMutex | Self::Proofs => true,
+            Self::Console | Self::OwnMutex | Self::Proofs => true,
             Self::Cargo(cargo) => cargo.arguments.contains("--bench "),
-            Self::Tidy | Self::NoStd | Self::Tests | Self::Mutants => false,
+            Self::Tidy | Self::NoStd | Self::Tests | Self::Compat | Self::Mutants => false,
         }
     }
 
