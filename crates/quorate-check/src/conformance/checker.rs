@@ -28,7 +28,7 @@ pub(super) enum Known {
     Beginnings(usize),
 }
 
-/// What a process implies about one relation.
+/// Rows of one relation that a process implies.
 #[derive(Clone, Debug)]
 pub(super) struct Implied {
     known: Known,
@@ -41,7 +41,7 @@ impl Default for Implied {
     }
 }
 
-/// What the process of the present step implies about rows, whatever else their relations have.
+/// Rows that the process of the present step has or lacks, whatever else their relations have.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     /// Patterns of each relation, and whether there is a row that matches.
@@ -89,7 +89,7 @@ pub struct Checker<'m> {
     /// The state of the model.
     pub(super) structure: Structure,
     pub(super) ownership: Ownership,
-    /// What the owners imply about each relation.
+    /// Rows of each relation that the owners imply.
     implied: Vec<Vec<Implied>>,
     facts: Facts,
     /// Rows of the process that has handled the last input, where the model may have more.

@@ -1,4 +1,4 @@
-//! What a candidate says about its requests, for trace validation.
+//! The account that a candidate gives of its requests, for trace validation.
 
 use alloc::vec::Vec;
 

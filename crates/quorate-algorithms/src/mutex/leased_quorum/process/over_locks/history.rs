@@ -1,4 +1,4 @@
-//! What clients and voters have done before, as far as later states and messages refer to it.
+//! Earlier steps of clients and voters, as far as later states and messages refer to them.
 
 use alloc::vec::Vec;
 
