@@ -41,8 +41,8 @@ Usage: cargo xtask COMMAND
   torture [OPTIONS]   a cluster of real processes under faults for minutes (--seconds S, --seed N); needs root and iproute2
   torture stress      many waiters, many locks, clients that do not behave
   mutants [RULE...]   break each rule of the lock algorithm and see whether its tests notice (--nodes for the rules of relays,
-                      --properties for the definitions of properties, --quorum for the quorum mutex, --storms N,
-                      --timeout SECONDS)
+                      --properties for the definitions of properties, --quorum for the quorum mutex, --conformance
+                      and --conformance-locks for trace validation, --storms N, --timeout SECONDS)
   mutants PATH        try the mutants that cargo-mutants generates for a file or folder of a crate, with the crate's quick tests
                       (--every N, --jobs N, --markdown FILE)
   mutants --sample    try one mutant of each family

@@ -5,7 +5,8 @@
 //! copy of the workspace, and a test of whole nodes has to fail. With `--properties` the definitions of properties are
 //! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. With `--quorum` the
 //! rules of the quorum mutex over views are removed, and a small world has to fail. With `--conformance` rules of the quorum mutex
-//! are removed, and trace validation has to notice. A mutant that survives is an untested rule.
+//! are removed, and trace validation has to notice; with `--conformance-locks`, rules of leased-quorum. A mutant that survives is an
+//! untested rule.
 //!
 //! With a path it tries generated mutants instead, see [`generated`].
 
@@ -36,6 +37,8 @@ struct Rule {
 /// Code whose rules are broken.
 struct MutationTarget {
     rules: &'static [Rule],
+    /// Names of the rules that are broken by default, if not all of them are.
+    by_default: Option<&'static [&'static str]>,
     /// Source directory in the workspace.
     source: &'static str,
     /// Source directory in the copy.
@@ -58,6 +61,7 @@ struct MutationTarget {
 /// compiled without optimisation.
 const LEASED_QUORUM: MutationTarget = MutationTarget {
     rules: rules::RULES,
+    by_default: None,
     source: "crates/quorate-algorithms/src/mutex/leased_quorum",
     copied: "src/mutex/leased_quorum",
     folder: "mutants",
@@ -77,6 +81,7 @@ const OPTIMISED: &str = "profile.test.package.quorate-service.opt-level=1";
 /// Relays in nodes of the lock service.
 const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
+    by_default: None,
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
     folder: "mutants-nodes",
@@ -93,6 +98,7 @@ const RELAYS: MutationTarget = MutationTarget {
 /// Definitions of properties. The simulator's monitors and the explorer's users both use them, so both have to notice.
 const PROPERTIES: MutationTarget = MutationTarget {
     rules: property_rules::RULES,
+    by_default: None,
     source: "crates/quorate-core/src/definition",
     copied: "crates/quorate-core/src/definition",
     folder: "mutants-properties",
@@ -109,6 +115,7 @@ const PROPERTIES: MutationTarget = MutationTarget {
 /// The quorum mutex over views, its agreement on crashes, and a quorum system.
 const QUORUM: MutationTarget = MutationTarget {
     rules: quorum_rules::RULES,
+    by_default: None,
     source: "crates",
     copied: "crates",
     folder: "mutants-quorum",
@@ -129,6 +136,7 @@ const FAST_CHECKER: &str = "profile.test.package.quorate-check.opt-level=3";
 /// The quorum mutex, whose steps have to be those of its proved model. The number of storms is the number of runs.
 const CONFORMANCE: MutationTarget = MutationTarget {
     rules: conformance_rules::RULES,
+    by_default: None,
     source: "crates",
     copied: "crates",
     folder: "mutants-conformance",
@@ -149,6 +157,33 @@ const CONFORMANCE: MutationTarget = MutationTarget {
     every_suite: false,
     may_hang: false,
     unnoticed: conformance_rules::UNNOTICED,
+};
+
+/// Leased-quorum, whose steps have to be those of the proved model of the locks. There is a run for each twenty storms.
+const CONFORMANCE_LOCKS: MutationTarget = MutationTarget {
+    rules: rules::RULES,
+    by_default: Some(conformance_rules::OF_LOCKS),
+    source: LEASED_QUORUM.source,
+    copied: LEASED_QUORUM.source,
+    folder: "mutants-conformance-locks",
+    suites: &[(
+        "trace validation",
+        &[
+            "--config",
+            UNCHECKED,
+            "--config",
+            FAST_CHECKER,
+            "-p",
+            "quorate-check",
+            "--test",
+            "conformance",
+            "leased",
+        ],
+    )],
+    storms: "10000",
+    every_suite: false,
+    may_hang: false,
+    unnoticed: &[],
 };
 
 /// Default timeout of one test suite, in seconds; `--timeout` overrides it. A rule may be what ends a loop, or what lets
@@ -176,7 +211,10 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let mut survivors = Vec::new();
-    let chosen = |rule: &&Rule| names.is_empty() || names.contains(&rule.name);
+    let chosen = |rule: &&Rule| match names.as_slice() {
+        [] => target.by_default.is_none_or(|names| names.contains(&rule.name)),
+        names => names.contains(&rule.name),
+    };
     for rule in target.rules.iter().filter(chosen) {
         copy.mutate(rule)?;
         let outcome = copy.test(&limits)?;
@@ -220,12 +258,13 @@ fn parse<'a>(
         _ if words.contains(&"--properties") => &PROPERTIES,
         _ if words.contains(&"--quorum") => &QUORUM,
         _ if words.contains(&"--conformance") => &CONFORMANCE,
+        _ if words.contains(&"--conformance-locks") => &CONFORMANCE_LOCKS,
         _ => &LEASED_QUORUM,
     };
     let mut limits =
         TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let targets = ["--nodes", "--properties", "--quorum", "--conformance"];
+    let targets = ["--nodes", "--properties", "--quorum", "--conformance", "--conformance-locks"];
     let mut words = words.iter().filter(|word| !targets.contains(*word));
     while let Some(word) = words.next() {
         let mut number = || {
@@ -288,7 +327,7 @@ impl Package {
     fn create(root: &Path, target: &'static MutationTarget) -> io::Result<Self> {
         let target_dir =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let is_module = target.source == LEASED_QUORUM.source;
+        let is_module = target.copied == LEASED_QUORUM.copied;
         let folder = target_dir.join(target.folder);
         for old in ["src", "tests", "crates", "xtask"] {
             if folder.join(old).exists() {
@@ -443,7 +482,11 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        for target in [&LEASED_QUORUM, &RELAYS, &PROPERTIES, &QUORUM, &CONFORMANCE] {
+        let targets = [&LEASED_QUORUM, &RELAYS, &PROPERTIES, &QUORUM, &CONFORMANCE];
+        for target in targets.into_iter().chain([&CONFORMANCE_LOCKS]) {
+            for name in target.by_default.into_iter().flatten() {
+                assert!(target.rules.iter().any(|rule| rule.name == *name), "{name}");
+            }
             let (module, rules) = (crate::root().join(target.source), target.rules);
             for (index, rule) in rules.iter().enumerate() {
                 let before = &rules[..index];

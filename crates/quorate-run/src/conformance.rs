@@ -37,7 +37,7 @@ pub fn conformance(
     match Modelled::new(facts.profile.name, scenario, &setup) {
         Some(Modelled::Coteries(its)) => run(scenario, conditions, setup, its, &COTERIES),
         Some(Modelled::Views(its)) => run(scenario, conditions, setup, its, &VIEWS),
-        Some(Modelled::Locks(its)) => run(scenario, conditions, setup, its, &LOCKS),
+        Some(Modelled::Locks(its)) => run(scenario, conditions, setup, *its, &LOCKS),
         None => Err(CannotRun::NoModel { algorithm: facts.profile.name }),
     }
 }
@@ -46,7 +46,7 @@ pub fn conformance(
 enum Modelled {
     Coteries(OverCoteries),
     Views(OverViews),
-    Locks(OverLocks),
+    Locks(Box<OverLocks>),
 }
 
 impl Modelled {
@@ -58,7 +58,7 @@ impl Modelled {
         }
         if algorithm == LeasedQuorum::PROFILE.name {
             let keep_memory = scenario.faults.recover.iter().all(|recovery| recovery.memory);
-            return OverLocks::new(setup).filter(|_| keep_memory).map(Self::Locks);
+            return OverLocks::new(setup).filter(|_| keep_memory).map(Box::new).map(Self::Locks);
         }
         if algorithm != Quorum::PROFILE.name {
             return None;

@@ -36,6 +36,23 @@ pub(super) const UNNOTICED: &[(&str, &str)] = &[
     ),
 ];
 
+/// Rules of leased-quorum without which a process takes steps that the model of the locks does not allow. The other rules are about
+/// relays, force releases, voters that forget and the vote file, which trace validation does not cover, or they concern liveness.
+pub(super) const OF_LOCKS: &[&str] = &[
+    "smaller-attempt-is-stale",
+    "number-at-most-token",
+    "token-is-confirmed",
+    "raise-only-while-the-vote-is-its",
+    "a-grant-is-not-given-back",
+    "a-holder-gives-nothing-back",
+    "validity-allows-for-drift",
+    "validity-counts-from-sending",
+    "a-vote-given-back-never-counts",
+    "yield-names-its-vote",
+    "reading-counts-as-hearing",
+    "sessions-lapse-after-the-ttl",
+];
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "acknowledges-only-outside",

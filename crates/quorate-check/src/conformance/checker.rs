@@ -41,7 +41,7 @@ impl Default for Implied {
     }
 }
 
-/// Rows that the process of the present step implies, whatever else their relations have.
+/// Rows that the process of the present step has or lacks, whatever else their relations have.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     /// Patterns of each relation, and whether there is a row that matches.
@@ -89,7 +89,7 @@ pub struct Checker<'m> {
     /// The state of the model.
     pub(super) structure: Structure,
     pub(super) ownership: Ownership,
-    /// Rows that the owners imply, for each relation.
+    /// Rows of each relation that the owners imply.
     implied: Vec<Vec<Implied>>,
     facts: Facts,
     /// Rows of the process that has handled the last input, where the model may have more.

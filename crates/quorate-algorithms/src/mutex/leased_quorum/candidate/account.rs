@@ -1,4 +1,4 @@
-//! Requests of a candidate, and its votes for them, for trace validation.
+//! The account that a candidate gives of its requests, for trace validation.
 
 use alloc::vec::Vec;
 

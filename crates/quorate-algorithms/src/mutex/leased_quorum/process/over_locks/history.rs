@@ -1,4 +1,4 @@
-//! Earlier actions of clients and voters, as far as later states and messages refer to them.
+//! Earlier steps of clients and voters, as far as later states and messages refer to them.
 
 use alloc::vec::Vec;
 
