@@ -3,6 +3,10 @@
 
 #[path = "leased_quorum_rules/candidates.rs"]
 mod candidates;
+#[path = "leased_quorum_rules/chain.rs"]
+mod chain;
+#[path = "leased_quorum_rules/changes.rs"]
+mod changes;
 #[path = "leased_quorum_rules/continuity.rs"]
 mod continuity;
 #[path = "leased_quorum_rules/records.rs"]
@@ -81,7 +85,13 @@ impl VoterHarness {
 }
 
 fn presented(session: u128, number: u64) -> Presented {
-    Presented { session, ttl: TTL, beat: Beat { incarnation: 7, number }, relayed: false }
+    Presented {
+        session,
+        ttl: TTL,
+        beat: Beat { incarnation: 7, number },
+        relayed: false,
+        config: 0,
+    }
 }
 
 fn claim(session: u128, attempt: u64, candidate: u64) -> Claim {
@@ -430,7 +440,10 @@ fn vote_for(claim: Claim, beat: u64, version: u64) -> ToCandidate<Name> {
         clock: 5,
         version,
         entered: None,
+        recorded_in: 0,
         ended: 0,
+        config: 0,
+        floor: 0,
     }
 }
 
@@ -502,7 +515,7 @@ fn a_vote_that_is_not_listed_is_not_extended() {
     assert_eq!(held(&candidate), Some(1));
     let (lock, vote, entered, forced) = ("a", Some(1), None, false);
     for voter in [0, 1] {
-        let entry = Entry { lock, claim, vote, entered, forced };
+        let entry = Entry { lock, claim, vote, entered, forced, recorded_in: 0 };
         deliver_to_candidate(&mut candidate, voter, echo(vec![entry], 5));
     }
     assert_eq!(held(&candidate), Some(2));

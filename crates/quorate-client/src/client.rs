@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_protocol::{
-    Call, CallResponse, HolderChange, Name, NodeStatus, RequestInfo, TokenStatus,
+    Call, CallResponse, HolderChange, MemberChange, MembersStatus, Name, NodeStatus, RequestInfo,
+    TokenStatus,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,6 +44,9 @@ impl std::fmt::Debug for Client {
 
 /// Timeout of calls for which the caller chooses none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for a node to connect to new members and to choose a change, and a margin.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Client {
     /// Creates a client of the cluster with these nodes, which are tried in order. The client connects with its first call.
@@ -182,6 +186,22 @@ impl Client {
     pub async fn status(&self) -> Result<NodeStatus, Error> {
         match self.call(Call::Status, Some(DEFAULT_TIMEOUT)).await? {
             CallResponse::Status(status) => Ok(*status),
+            _ => Err(Error::UnexpectedAnswer),
+        }
+    }
+
+    /// Members of the cluster, as the connected node knows them. Not supported by etcd.
+    pub async fn members(&self) -> Result<MembersStatus, Error> {
+        match self.call(Call::Members, Some(DEFAULT_TIMEOUT)).await? {
+            CallResponse::Members(status) => Ok(*status),
+            _ => Err(Error::UnexpectedAnswer),
+        }
+    }
+
+    /// Changes the members of the cluster. Returns once the change is chosen, before it is complete. Not supported by etcd.
+    pub async fn change_members(&self, change: MemberChange) -> Result<MembersStatus, Error> {
+        match self.call(Call::ChangeMembers(change), Some(CHANGE_TIMEOUT)).await? {
+            CallResponse::Members(status) => Ok(*status),
             _ => Err(Error::UnexpectedAnswer),
         }
     }

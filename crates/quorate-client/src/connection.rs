@@ -406,7 +406,7 @@ impl Worker {
             }
             ServerMessage::Leaving => self.switches = true,
             // Only direct clients receive these.
-            ServerMessage::FromVoter(_) => {}
+            ServerMessage::FromVoter(_) | ServerMessage::Changes(_) => {}
         }
     }
 }

@@ -16,6 +16,7 @@ mod addresses;
 mod attach;
 mod driver;
 mod link;
+mod linking;
 mod session_lock;
 mod task;
 #[cfg(test)]
@@ -41,7 +42,8 @@ use crate::staggered::first_that_answers;
 use addresses::Addresses;
 use attach::{AttachError, Connection, SessionIdentity};
 use driver::{Driver, Parameters};
-use link::{DialParameters, Link, LinkEvent, LinkEventKind};
+use link::{Link, LinkEvent, LinkEventKind};
+use linking::Linking;
 pub(crate) use task::{Command, Granted};
 
 /// Maximum time to connect to a quorum of voters.
@@ -118,7 +120,8 @@ pub(crate) async fn open(
     let asked = Span(u64::try_from(options.ttl.as_nanos()).unwrap_or(u64::MAX));
     let ttl = terms.clamp(asked);
     let addresses = Arc::new(Addresses::new(&attached, &endpoint));
-    let mut connecting = Connecting::start(cluster, &identity, &addresses, first, ttl);
+    let voters = (&electorate, ttl);
+    let mut connecting = Connecting::start(cluster, &identity, &addresses, first, voters);
     let Some(up) = connecting.wait_for_quorum(&electorate).await else {
         return Ok(Opened::Relayed);
     };
@@ -132,6 +135,7 @@ pub(crate) async fn open(
     let task = task::Task {
         driver,
         links: connecting.links,
+        linking: connecting.linking,
         commands: taken,
         state: Arc::clone(state),
         identity,
@@ -146,7 +150,8 @@ pub(crate) async fn open(
 
 /// Links to all voters, until it is known whether enough of them connect.
 struct Connecting {
-    links: Vec<Link>,
+    links: SortedMap<ProcessId, Link>,
+    linking: Linking,
     addresses: Arc<Addresses>,
     identity: Arc<SessionIdentity>,
     attached: Attached,
@@ -160,22 +165,22 @@ impl Connecting {
         identity: &Arc<SessionIdentity>,
         addresses: &Arc<Addresses>,
         first: Connection,
-        ttl: Span,
+        (electorate, ttl): (&Electorate, Span),
     ) -> Self {
         let attached = first.attached.clone();
         let max_pause = MAX_REDIAL_PAUSE.min(Duration::from_nanos(ttl.0 / 4));
+        let linking = Linking {
+            candidate: attached.candidate,
+            identity: Arc::clone(identity),
+            dialler: cluster.dialler.clone(),
+            addresses: Arc::clone(addresses),
+            max_pause,
+        };
         let mut first = Some(first);
-        let links = ProcessId::all(attached.n as usize).map(|voter| {
-            let dial = DialParameters {
-                voter,
-                candidate: attached.candidate,
-                identity: Arc::clone(identity),
-                dialler: cluster.dialler.clone(),
-                addresses: Arc::clone(addresses),
-                max_pause,
-            };
-            let is_first = voter.index() == attached.node as usize;
-            Link::new(dial, first.take_if(|_| is_first))
+        let voters = electorate.all();
+        let links = voters.iter().map(|voter| {
+            let is_first = voter.number() == attached.node;
+            (voter, linking.link(voter, first.take_if(|_| is_first)))
         });
         let links = links.collect();
         let mut endpoint_probes = JoinSet::new();
@@ -187,13 +192,13 @@ impl Connecting {
             endpoint_probes.spawn(async move {
                 let found = attach::attach(&dialler, &endpoint, &identity, Some(candidate)).await;
                 if let Ok(connection) = found {
-                    addresses.learn(&connection.attached);
+                    addresses.learn(&connection.attached.members);
                     addresses.add(connection.attached.node, &endpoint);
                 }
             });
         }
         let (addresses, identity) = (Arc::clone(addresses), Arc::clone(identity));
-        Self { links, addresses, identity, attached, endpoint_probes }
+        Self { links, linking, addresses, identity, attached, endpoint_probes }
     }
 
     /// Returns the connected voters once they contain a quorum; `None` after [`QUORUM_TIMEOUT`].
@@ -208,12 +213,14 @@ impl Connecting {
                     match kind {
                         LinkEventKind::Up => drop(up.insert(voter)),
                         LinkEventKind::Down | LinkEventKind::Leaving => drop(up.remove(voter)),
-                        LinkEventKind::Received(_) | LinkEventKind::Refused(..) => {}
+                        LinkEventKind::Received(_)
+                        | LinkEventKind::Changes(_)
+                        | LinkEventKind::Refused(..) => {}
                     }
                 },
                 _ = address_poll.tick() => if self.addresses.are_incomplete() {
                     let bytes = self.identity.attach_again(self.attached.candidate);
-                    self.links[self.attached.node as usize].send(&bytes, &[]);
+                    self.links.values_mut().for_each(|link| link.send(&bytes, &[]));
                 },
                 () = &mut late => return None,
             }
@@ -225,10 +232,10 @@ impl Connecting {
 }
 
 /// Waits for the next events of any link.
-async fn events(links: &mut [Link]) -> Vec<LinkEvent> {
+async fn events(links: &mut SortedMap<ProcessId, Link>) -> Vec<LinkEvent> {
     let mut events = Vec::new();
     poll_fn(|cx| {
-        links.iter_mut().for_each(|link| link.poll(cx, &mut events));
+        links.values_mut().for_each(|link| link.poll(cx, &mut events));
         if events.is_empty() { Poll::Pending } else { Poll::Ready(()) }
     })
     .await;

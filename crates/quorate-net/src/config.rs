@@ -23,6 +23,9 @@ pub struct Config {
     pub incarnation: Incarnation,
     /// Addresses of the other nodes, as `host:port`. An entry for this node itself is ignored.
     pub peers: BTreeMap<ProcessId, String>,
+    /// Whether this node does not know its peers yet. Until the owner names some, nodes of its cluster with lower numbers may
+    /// connect.
+    pub joins: bool,
     /// Transport security of connections.
     pub security: Security,
     /// Supported versions of the owner's messages.
@@ -86,6 +89,7 @@ impl Config {
             me,
             incarnation,
             peers: peers.into_iter().collect(),
+            joins: false,
             security,
             messages: Versions::only(1),
             frames: FRAME_VERSIONS,

@@ -181,10 +181,10 @@ fn check_hello(
             format!("{from} wants to connect to {}, this is {}", hello.to, config.me),
         );
     }
-    let Some(link) = shared.link(from) else {
+    let Some(link) = shared.link_from(from) else {
         return refuse(
             RefusalReason::Unknown,
-            format!("{from} is not in the configuration of {}", config.me),
+            format!("{from} is not a member of the cluster, as far as {} knows", config.me),
         );
     };
     if from > config.me {

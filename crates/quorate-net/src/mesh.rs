@@ -149,6 +149,9 @@ impl Mesh {
         let shared = &self.handle.shared;
         let Some(events) = self.events().clone() else { return };
         peers.remove(&shared.config.me);
+        if !peers.is_empty() {
+            shared.joins.store(false, Ordering::Relaxed);
+        }
         let mut links = shared.links_mut();
         let gone: Vec<_> =
             links.current.extract_if(.., |peer, _| !peers.contains_key(peer)).collect();

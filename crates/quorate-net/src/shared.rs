@@ -1,7 +1,7 @@
 //! State that the tasks of a mesh share with its handle.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use quorate_core::ProcessId;
@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) phase: watch::Receiver<Phase>,
     /// Number of incoming connections that were refused or dropped.
     pub(crate) refused: AtomicU64,
+    /// Whether the owner has not named any peers yet.
+    pub(crate) joins: AtomicBool,
     links: RwLock<Links>,
 }
 
@@ -44,11 +46,24 @@ impl Shared {
         network: Arc<dyn Network>,
         phase: watch::Receiver<Phase>,
     ) -> Self {
-        Self { config, network, phase, refused: AtomicU64::new(0), links: RwLock::default() }
+        let (refused, joins) = (AtomicU64::new(0), AtomicBool::new(config.joins));
+        Self { config, network, phase, refused, joins, links: RwLock::default() }
     }
 
     pub(crate) fn link(&self, peer: ProcessId) -> Option<Arc<Link>> {
         self.links().current.get(&peer).cloned()
+    }
+
+    /// The link to a peer that has connected. A node that joins a cluster accepts peers that it does not know.
+    pub(crate) fn link_from(&self, peer: ProcessId) -> Option<Arc<Link>> {
+        let known = self.link(peer);
+        if known.is_some() || !self.joins.load(Ordering::Relaxed) || peer >= self.config.me {
+            return known;
+        }
+        let mut links = self.links_mut();
+        let room = self.config.limits.queue;
+        let new = || Arc::new(Link::new(peer, String::new(), room, DeliveryState::new()));
+        Some(Arc::clone(links.current.entry(peer).or_insert_with(new)))
     }
 
     pub(crate) fn all_links(&self) -> Vec<Arc<Link>> {

@@ -10,9 +10,10 @@
 //! ```
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, Electorate, Terms};
-use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::{Deserialize, Serialize};
+
+use crate::members::{Configuration, Members};
 
 /// Response to an attach call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +22,8 @@ pub struct Attached {
     pub node: u32,
     /// Candidate that the client uses with all nodes. It is unique in the cluster.
     pub candidate: u64,
-    /// Client addresses of the nodes by node number; `None` if the address is unknown.
-    pub voters: Vec<Option<String>>,
-    /// Name of the quorum system.
-    pub quorums: String,
-    /// Number of voters in the cluster.
-    pub n: u32,
+    /// The voters, and where clients reach them.
+    pub members: MembersKnown,
     /// Minimum time-to-live of a session, in milliseconds.
     pub ttl_least_ms: u32,
     /// Maximum time-to-live of a session, in milliseconds.
@@ -35,8 +32,24 @@ pub struct Attached {
     pub drift_ppm: u32,
 }
 
-/// Maximum number of voters in a cluster.
-const VOTERS_MOST: u32 = 64;
+/// The voters of a configuration, as clients need them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MembersKnown {
+    /// The newest configuration that the node knows.
+    pub configuration: Configuration,
+    /// Client addresses of its nodes, as far as they are known.
+    pub clients: Vec<(u32, String)>,
+}
+
+impl MembersKnown {
+    /// Returns the voters and their quorum system; `None` if this build cannot use them.
+    pub fn electorate(&self) -> Option<Electorate> {
+        let Configuration { before, voters, next, .. } = &self.configuration;
+        let all = [before.as_ref(), Some(voters), next.as_ref()];
+        all.into_iter().flatten().try_for_each(Members::validate).ok()?;
+        Some(self.configuration.electorate())
+    }
+}
 
 impl Attached {
     /// Returns the identifier of the client's candidate.
@@ -44,13 +57,9 @@ impl Attached {
         CandidateId(self.candidate)
     }
 
-    /// Returns the voters and their quorum system; `None` if this build does not know the quorum system or `n`
-    /// is out of range.
+    /// Returns the voters and their quorum system; `None` if this build cannot use them.
     pub fn electorate(&self) -> Option<Electorate> {
-        if !(1..=VOTERS_MOST).contains(&self.n) {
-            return None;
-        }
-        Some(Electorate::new(AnyCoterie::by_name(&self.quorums, self.n as usize)?))
+        self.members.electorate()
     }
 
     /// Returns the terms of the cluster; `None` if they are inconsistent.
@@ -72,24 +81,27 @@ mod tests {
     use super::*;
     use crate::SessionKey;
 
+    fn members(n: usize, quorums: &str) -> MembersKnown {
+        let members = Members::numbered(vec!["a:1".to_owned(); n], quorums);
+        MembersKnown { configuration: Configuration::first(members), clients: Vec::new() }
+    }
+
     #[test]
     fn what_a_node_tells_is_checked() {
         let attached = Attached {
             node: 0,
             candidate: 7,
-            voters: vec![None; 3],
-            quorums: "majority".to_owned(),
-            n: 3,
+            members: members(3, "majority"),
             ttl_least_ms: 100,
             ttl_most_ms: 60_000,
             drift_ppm: 500,
         };
         assert_eq!(attached.electorate().map(|electorate| electorate.len()), Some(3));
         assert!(attached.terms().is_some_and(|terms| terms.permits(Span::from_millis(60_000))));
-        let crowd = Attached { n: u32::MAX, ..attached.clone() };
-        assert_eq!(crowd.electorate(), None);
-        let unknown = Attached { quorums: "coin".to_owned(), ..attached.clone() };
-        assert_eq!(unknown.electorate(), None);
+        let with = |members| Attached { members, ..attached.clone() };
+        assert_eq!(with(members(65, "majority")).electorate(), None);
+        assert_eq!(with(members(0, "majority")).electorate(), None);
+        assert_eq!(with(members(3, "coin")).electorate(), None);
         assert_eq!(Attached { drift_ppm: u32::MAX, ..attached.clone() }.terms(), None);
         assert_eq!(Attached { ttl_least_ms: 0, ..attached }.terms(), None);
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 pub const MAGIC: [u8; 4] = *b"QRTC";
 
 /// Protocol version of this build.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// Error of a handshake.
 #[derive(Debug, thiserror::Error)]

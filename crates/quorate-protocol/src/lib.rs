@@ -13,12 +13,17 @@ pub mod frame;
 pub mod handshake;
 #[cfg(feature = "http")]
 pub mod http;
+mod members;
 mod message;
 mod name;
 pub mod spans;
 
-pub use direct::Attached;
+pub use direct::{Attached, MembersKnown};
 pub use escape::{Escaped, escaped};
+pub use members::{
+    Configuration, MEMBERS_MOST, Member, MemberChange, Members, MembersStatus, NODE_MOST,
+    QUORUM_SYSTEMS,
+};
 pub use message::{
     Call, CallResponse, ClientMessage, Cursor, Failure, HeldLock, HolderChange, LeaseInfo,
     MemberStatus, Mode, NodeStatus, Page, RequestInfo, RequestState, ServerMessage, SessionKey,

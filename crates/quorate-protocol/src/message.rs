@@ -4,7 +4,8 @@ use quorate_algorithms::mutex::leased_quorum::{RequestId, ToCandidate, ToVoter};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::direct::Attached;
+use crate::direct::{Attached, MembersKnown};
+use crate::members::{MemberChange, MembersStatus};
 use crate::name::{Kind, Name};
 
 /// Maximum length of a free text (client name, location, reason, value that a leader proclaims), in bytes.
@@ -159,6 +160,10 @@ pub enum Call {
         /// The text that replaces the earlier one.
         why: String,
     },
+    /// Asks for the members of the cluster.
+    Members,
+    /// Changes the members of the cluster. Answered once the change is chosen, before it is complete.
+    ChangeMembers(MemberChange),
 }
 
 impl Call {
@@ -204,6 +209,8 @@ pub enum ServerMessage {
     Leaving,
     /// Messages of this node's voter to the candidate of an attached client.
     FromVoter(Vec<ToCandidate<Name>>),
+    /// The members of the cluster have changed. Sent to attached clients.
+    Changes(Box<MembersKnown>),
 }
 
 /// Client-side validity of everything that a session holds: `micros` from `since`, by the client's own clock.
@@ -273,6 +280,8 @@ pub enum CallResponse {
     Attached(Box<Attached>),
     /// One page of a list.
     Page(Page),
+    /// The members of the cluster.
+    Members(Box<MembersStatus>),
 }
 
 /// One page of a list, ordered by name, with the holder of each name first and its queue after it.
@@ -368,6 +377,9 @@ pub enum Failure {
     /// The session existed, but ended while the request waited.
     #[error("the session ended while the request waited")]
     Ended,
+    /// The cluster cannot do this in its present state. Contains the explanation.
+    #[error("{0}")]
+    NotNow(String),
 }
 
 /// A request as it is shown to users.

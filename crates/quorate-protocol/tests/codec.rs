@@ -9,7 +9,10 @@ use bytes::BytesMut;
 use quorate_core::{Drift, Span};
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::handshake::{self, ClientHandshakeError, MAGIC, VERSION};
-use quorate_protocol::{Attached, BadName, Call, Cursor, Kind, NAME_MOST, Name, SessionKey};
+use quorate_protocol::{
+    Attached, BadName, Call, Configuration, Cursor, Kind, Members, MembersKnown, NAME_MOST, Name,
+    SessionKey,
+};
 
 /// Result of a future whose bytes are all there.
 fn ready<T>(future: impl Future<Output = T>) -> T {
@@ -190,13 +193,16 @@ fn the_key_of_a_session_is_neither_its_identifier_nor_shown() {
 /// `head -c 15 /dev/zero | (cat; printf '\007') | sha256sum | head -c 32`
 const KEY_7: &str = "6bae426822df52caf9dc36c8319247d6";
 
+fn members(n: usize, quorums: &str) -> MembersKnown {
+    let members = Members::numbered(vec!["a:1".to_owned(); n], quorums);
+    MembersKnown { configuration: Configuration::first(members), clients: Vec::new() }
+}
+
 fn attached() -> Attached {
     Attached {
         node: 0,
         candidate: 7,
-        voters: vec![None; 3],
-        n: 3,
-        quorums: "majority".to_owned(),
+        members: members(3, "majority"),
         ttl_least_ms: 100,
         ttl_most_ms: 200,
         drift_ppm: 1_000,
@@ -206,10 +212,10 @@ fn attached() -> Attached {
 #[test]
 fn limits_of_what_a_node_says_about_its_cluster() {
     assert_eq!(attached().candidate().0, 7);
-    let with_n = |n| Attached { n, ..attached() }.electorate();
+    let with_n = |n| Attached { members: members(n, "majority"), ..attached() }.electorate();
     assert!(with_n(0).is_none() && with_n(65).is_none());
     assert!(with_n(1).is_some() && with_n(64).is_some());
-    assert!(Attached { quorums: "none".to_owned(), ..attached() }.electorate().is_none());
+    assert!(Attached { members: members(3, "none"), ..attached() }.electorate().is_none());
     let least = |ttl_least_ms| Attached { ttl_least_ms, ..attached() }.terms();
     assert!(least(0).is_none() && least(201).is_none() && least(1).is_some());
     let terms = least(200).expect("the same bounds");

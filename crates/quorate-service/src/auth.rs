@@ -109,10 +109,16 @@ impl Permissions {
             }
             Call::CheckToken { name, .. } => ("observe", &self.observe, name.text()),
             Call::ForceRelease { name, .. } => ("admin", &self.admin, name.text()),
+            Call::ChangeMembers(_) => ("admin", &self.admin, ""),
             // Anyone with the session key controls the session.
             _ => return None,
         };
         let denial = self.may(right, allowed, name).err();
+        if let Call::ChangeMembers(change) = call {
+            let (by, refused, change) = (&self.name, denial.is_some(), format!("{change:?}"));
+            let change = escaped(&change);
+            tracing::warn!(target: "quorate_service::rights", %by, %change, refused, "change of the members requested");
+        }
         if let Call::ForceRelease { name, reason } = call {
             let (by, refused, reason) = (&self.name, denial.is_some(), escaped(reason));
             tracing::warn!(
@@ -346,7 +352,7 @@ mod tests {
         let permissions = authenticator.authenticate(&with_token("secret")).expect("it is known");
         let request = |text: &str| {
             let beat = Beat { incarnation: 1, number: 1 };
-            let session = Presented { session: 1, ttl: Span(1), beat, relayed: false };
+            let session = Presented { session: 1, ttl: Span(1), beat, relayed: false, config: 0 };
             let request = RequestId { session: 1, incarnation: 1, number: 1 };
             let claim = Claim { request, attempt: 1, candidate: CandidateId(1) };
             let lock = Name::lock(text).expect("a name");

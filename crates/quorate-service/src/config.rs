@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
+use quorate_protocol::{MEMBERS_MOST, Members, NODE_MOST, QUORUM_SYSTEMS};
 use serde::Deserialize;
 
 use crate::auth::ClientConfig;
@@ -49,8 +49,12 @@ pub struct NodeConfig {
     pub advertise: Option<String>,
     /// Data folder. Without one, a restarted node abstains and then learns the vote numbers from the other nodes.
     pub data: Option<PathBuf>,
-    /// Peer addresses of all nodes, including this one.
+    /// Peer addresses of the first members of the cluster, including this node. They only count until the node has started
+    /// for the first time. A node that joins a cluster later lists none.
+    #[serde(default)]
     pub peers: BTreeMap<String, String>,
+    /// Address (host:port) on which the node listens for other nodes, if it differs from the one at which they reach it.
+    pub listen: Option<String>,
     /// Certificates. Without them, nodes communicate in plain text, which is allowed on loopback only.
     pub tls: Option<TlsFiles>,
     /// Quorum system: majority, tree or grid-fixed.
@@ -204,15 +208,28 @@ impl NodeConfig {
     fn validate(&self) -> Result<(), String> {
         self.cluster_number()?;
         let n = self.peers.len();
-        if !(1..=64).contains(&n) {
-            return Err(format!("a cluster has 1 to 64 nodes, but [peers] lists {n}"));
+        if n > MEMBERS_MOST {
+            return Err(format!("a cluster has 1 to {MEMBERS_MOST} nodes, but [peers] lists {n}"));
+        }
+        if n == 0 && self.listen.is_none() {
+            return Err(
+                "list the first members of the cluster in [peers], or set `listen` to the address on which a node that \
+                 joins waits for them"
+                    .to_owned(),
+            );
+        }
+        if n == 0 && self.data.is_none() {
+            return Err("a node that joins a cluster needs a data folder: set `data`".to_owned());
+        }
+        if self.id > NODE_MOST {
+            return Err(format!("id = {} is greater than {NODE_MOST}", self.id));
         }
         if let Some(missing) = (0..n).find(|id| !self.peers.contains_key(&id.to_string())) {
             return Err(format!(
                 "[peers] lists {n} nodes, but not node {missing}: nodes are numbered from 0"
             ));
         }
-        if self.id as usize >= n {
+        if n > 0 && self.id as usize >= n {
             return Err(format!("id = {} is not one of the {n} nodes of [peers]", self.id));
         }
         if !(100..=3_600_000).contains(&self.ttl_most_ms) {
@@ -227,11 +244,12 @@ impl NodeConfig {
         if !(1..=self.ttl_most_ms / 4).contains(&self.answer_ms) {
             return Err("answer_ms must be from 1 to a quarter of ttl_most_ms".to_owned());
         }
-        if !["majority", "tree", "grid-fixed"].contains(&self.quorums.as_str()) {
-            return Err(format!(
-                "quorums = \"{}\" is not one of majority, tree, grid-fixed",
-                self.quorums
-            ));
+        if !QUORUM_SYSTEMS.contains(&self.quorums.as_str()) {
+            let systems = QUORUM_SYSTEMS.join(", ");
+            return Err(format!("quorums = \"{}\" is not one of {systems}", self.quorums));
+        }
+        if n > 0 {
+            self.members().validate()?;
         }
         if self.connections < 2 || self.connections_per_address == Some(0) {
             return Err(
@@ -261,16 +279,10 @@ impl NodeConfig {
             .map_err(|_| "cluster must be a number of 1 to 32 hexadecimal digits".to_owned())
     }
 
-    /// Returns the peer addresses of all nodes, in the order of their numbers.
-    pub fn addresses(&self) -> Vec<String> {
+    /// Returns the first members of the cluster; none if the node joins a cluster.
+    pub fn members(&self) -> Members {
         let of = |id: usize| self.peers.get(&id.to_string()).cloned().unwrap_or_default();
-        (0..self.peers.len()).map(of).collect()
-    }
-
-    /// Returns the quorum system.
-    pub fn coterie(&self) -> AnyCoterie {
-        let n = self.peers.len();
-        AnyCoterie::by_name(&self.quorums, n).expect("it was validated")
+        Members::numbered((0..self.peers.len()).map(of), &self.quorums)
     }
 
     /// Returns the bounds of times-to-live, and the maximum clock drift.

@@ -18,6 +18,7 @@ mod events;
 mod holders;
 mod leave;
 mod lists;
+mod members;
 mod plausible;
 mod queries;
 mod quotas;
@@ -31,16 +32,15 @@ mod texts;
 mod voter_host;
 mod watch;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateId, Electorate, Memory, Record, RequestId, RestartId, Terms, ToCandidate, ToVoter,
-    Voter,
+    CandidateId, Chain, ChainState, Electorate, Memory, Record, RequestId, RestartId, Terms,
+    ToCandidate, ToVoter, Voter,
 };
-use quorate_core::quorum::AnyCoterie;
 use quorate_core::{DelayBounds, Process, ProcessId, ProcessSet, SortedMap, SortedSet, Span, Time};
-use quorate_protocol::{CallResponse, Name, ServerMessage};
+use quorate_protocol::{CallResponse, Members, Name, ServerMessage};
 use sha2::{Digest, Sha256};
 
 use crate::metrics::Metrics;
@@ -87,6 +87,10 @@ pub enum Action {
     Persist(Record<Name>),
     /// Makes durable that vote numbers up to this one may be used.
     Reserve(u64),
+    /// Makes this node's knowledge of the members durable, before any later action.
+    PersistChain(Box<ChainState<Members>>),
+    /// Connects to these peers and no others.
+    Peers(BTreeMap<ProcessId, String>),
 }
 
 /// Knowledge of the voter about its earlier incarnations when it starts.
@@ -113,8 +117,8 @@ pub struct Settings {
     pub id: ProcessId,
     /// Identifier of the cluster.
     pub cluster: u128,
-    /// Quorum system of the cluster.
-    pub coterie: AnyCoterie,
+    /// What the node knows of the members of the cluster.
+    pub members: ChainState<Members>,
     /// Bounds of times-to-live, and the maximum clock drift.
     pub terms: Terms,
     /// Response times of peers that the failure detector assumes.
@@ -125,8 +129,6 @@ pub struct Settings {
     pub ceiling: Option<u64>,
     /// Whether votes are written to a file.
     pub persists: bool,
-    /// Peer addresses of all nodes, shown in the status.
-    pub addresses: Vec<String>,
     /// Client address of this node, which is sent to other nodes and to direct clients.
     pub client_address: Option<String>,
     /// Maximum number of sessions of this node, relayed and direct.
@@ -152,6 +154,8 @@ pub struct PeerError {
 #[derive(Debug)]
 pub struct NodeCore {
     settings: Settings,
+    membership: members::Membership,
+    /// The voters of the newest configuration.
     electorate: Electorate,
     voter: Voter<Name>,
     detector: VcubeDiagnosis,
@@ -224,6 +228,8 @@ enum Alarm {
     ResendWatches(ProcessId),
     /// Checks whether the start is complete. Contains the time of the start.
     Start(Time),
+    /// Continues a change of the members.
+    Change,
 }
 
 /// Interval at which voters send each other their clocks.
@@ -232,11 +238,16 @@ const GOSSIP: Span = Span::from_millis(1_000);
 impl NodeCore {
     /// Creates a node that starts at `now`.
     pub fn new(settings: Settings, now: Time) -> Self {
-        let n = settings.addresses.len();
-        let electorate = Electorate::new(settings.coterie.clone());
+        let chain = Chain::new(settings.id, settings.members.clone());
+        let electorate = chain.present().electorate();
         let mut core = Self {
-            voter: voter_host::start(&settings, &electorate, now),
-            detector: VcubeDiagnosis::with_delay_bounds(n, settings.id, settings.delay_bounds),
+            voter: voter_host::start(&settings, &chain, now),
+            detector: VcubeDiagnosis::with_delay_bounds(
+                1,
+                ProcessId::new(0),
+                settings.delay_bounds,
+            ),
+            membership: members::Membership::new(chain),
             electorate,
             settings,
             timers: Vec::new(),
@@ -257,7 +268,7 @@ impl NodeCore {
             actions: Vec::new(),
             leaving: None,
             unheard: 0,
-            connecting: n > 1,
+            connecting: true,
             disk_error: None,
             state_file_error: None,
             peer_errors: SortedMap::new(),
@@ -268,7 +279,10 @@ impl NodeCore {
             metrics: Metrics::new(),
             spans: None,
         };
-        core.with_detector(now, |detector, out| detector.on_start(out));
+        core.update_peers(now);
+        core.start_detector(now);
+        core.tick_chain(now);
+        core.connecting = core.peers().next().is_some();
         core.check_start(now, now);
         core
     }
@@ -303,6 +317,7 @@ impl NodeCore {
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::ResendWatches(peer) => self.resend_watches(peer),
                 Alarm::Start(started) => self.check_start(started, now),
+                Alarm::Change => self.continue_change(now),
             }
         }
         self.deliver_local(now);
@@ -314,9 +329,10 @@ impl NodeCore {
             return self.distrust(from, why, now);
         }
         match message {
-            PeerMessage::Detector(message) => {
-                self.with_detector(now, |detector, out| detector.on_message(from, message, out));
+            PeerMessage::Detector(index, message) => {
+                self.on_detector_message(from, index, message, now);
             }
+            PeerMessage::Chain(message) => self.on_chain_message(from, *message, now),
             PeerMessage::Voter(message) => {
                 self.with_voter(now, |voter, out| voter.on_peer(from, message, out));
             }
@@ -326,7 +342,11 @@ impl NodeCore {
             PeerMessage::ToCandidate(candidate, message) => {
                 self.local_messages.push_back(LocalMessage::ToCandidate(from, candidate, message));
             }
-            PeerMessage::Question(number, question) => {
+            // A node that does not know the present voters asks again once it does.
+            PeerMessage::Question(_, index, _) if index < self.electorate.index() => {
+                self.greet_peer(from);
+            }
+            PeerMessage::Question(number, _, question) => {
                 let reply = self.reply(question, now);
                 self.send(from, PeerMessage::Reply(number, reply));
             }
@@ -385,7 +405,8 @@ impl NodeCore {
 
     fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {
         let me = self.settings.id;
-        ProcessId::all(self.settings.addresses.len()).filter(move |peer| *peer != me)
+        let known: Vec<ProcessId> = self.membership.addresses.keys().copied().collect();
+        known.into_iter().filter(move |peer| *peer != me)
     }
 
     fn peers_that_are_up(&self) -> Vec<ProcessId> {
@@ -418,12 +439,19 @@ impl NodeCore {
 #[cfg(test)]
 mod testing {
     use super::*;
+    use quorate_algorithms::mutex::leased_quorum::{ChainMessage, Configuration};
     use quorate_core::Drift;
-    use quorate_core::quorum::Majority;
 
     /// Terms with a time-to-live of 8 s.
     pub(super) fn terms() -> Terms {
         Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000))
+    }
+
+    /// A new cluster of n nodes.
+    pub(super) fn members_of(n: usize) -> ChainState<Members> {
+        let addresses = (1..=n).map(|node| format!("127.0.0.1:{node}"));
+        let members = Members::numbered(addresses, "majority");
+        ChainState::new(Configuration::first(members), true)
     }
 
     /// Creates a node of three, in a new cluster, connected to both others.
@@ -434,8 +462,10 @@ mod testing {
     /// Creates a node of a new cluster, connected to all others.
     pub(super) fn node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
         let mut core = unconnected_node_of(n, at, terms);
-        for peer in (0..n).filter(|peer| *peer != at) {
-            core.on_peer_link(ProcessId::from_index(peer), Ok(()), Time(1));
+        for peer in (0..n).filter(|peer| *peer != at).map(ProcessId::from_index) {
+            core.on_peer_link(peer, Ok(()), Time(1));
+            let present = ChainMessage::Present(members_of(n).present, true);
+            core.on_peer_message(peer, PeerMessage::Chain(Box::new(present)), Time(1));
         }
         core.actions().for_each(drop);
         core
@@ -445,7 +475,7 @@ mod testing {
         let settings = Settings {
             id: ProcessId::from_index(at),
             cluster: 1,
-            coterie: AnyCoterie::Majority(Majority::new(n)),
+            members: members_of(n),
             terms,
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
@@ -454,7 +484,6 @@ mod testing {
             voter: VoterStart::New,
             ceiling: None,
             persists: false,
-            addresses: (0..n).map(|node| format!("127.0.0.1:{node}")).collect(),
             client_address: None,
             sessions_most: 1_000,
             requests_most: 1_000,

@@ -111,16 +111,20 @@ impl Disk {
             "{HEAD}\ncluster {cluster:032x}\nnode {node}\nlife {incarnation}\nmark {mark}\n"
         );
         let text = format!("{text}sum {}\n", sum(&text));
-        let beside = self.path.with_extension("new");
+        self.replace(&self.path, &text)
+    }
+
+    /// Replaces a file of the folder. The new contents are durable when this returns.
+    pub(crate) fn replace(&self, path: &Path, text: &str) -> Result<(), DiskError> {
+        let beside = path.with_extension("new");
         let write = || {
             let mut file = File::create(&beside)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&beside, &self.path)?;
-            let folder = self.path.parent().unwrap_or(Path::new("."));
-            File::open(folder)?.sync_all()
+            fs::rename(&beside, path)?;
+            File::open(self.folder())?.sync_all()
         };
-        write().map_err(|error| io_error(&self.path, error))
+        write().map_err(|error| io_error(path, error))
     }
 }
 
@@ -130,7 +134,7 @@ fn io_error(path: &Path, error: io::Error) -> DiskError {
 
 /// Returns the checksum of a text. It detects accidents, not forgery: a process that can write to the
 /// folder can do anything.
-fn sum(text: &str) -> String {
+pub(crate) fn sum(text: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::clock;
 use crate::core::{Action, CallerId, NodeCore, Owner, PeerError};
-use crate::disk::DurableState;
+use crate::disk::{Disk, DurableState};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_key;
 use crate::peer::PeerMessage;
@@ -180,6 +180,8 @@ pub(crate) struct EventLoop {
     clients: SortedMap<CallerId, mpsc::Sender<ServerMessage>>,
     /// Messages to each peer, which are sent together at the end of a batch.
     outgoing: SortedMap<ProcessId, Vec<PeerMessage>>,
+    /// The file of the members, if there is a data folder.
+    members: Option<MembersFile>,
     /// Desired content of the state file. A separate task writes it.
     disk: Option<watch::Sender<DurableState>>,
     /// Destination of traces, and the difference between the wall clock and the node's clock.
@@ -188,17 +190,24 @@ pub(crate) struct EventLoop {
     armed: Time,
 }
 
+/// The file in which a node remembers the members.
+pub(crate) struct MembersFile {
+    pub(crate) disk: Disk,
+    pub(crate) cluster: u128,
+    pub(crate) node: u32,
+}
+
 impl EventLoop {
     pub(crate) fn new(
         core: NodeCore,
-        votes: Option<VoteFile>,
+        (votes, members): (Option<VoteFile>, Option<MembersFile>),
         mesh: Mesh,
         disk: Option<watch::Sender<DurableState>>,
         spans: Option<(SpanSink, Duration)>,
     ) -> Self {
         let (unsent, clients, outgoing) = (Vec::new(), SortedMap::new(), SortedMap::new());
         let armed = Time::ZERO;
-        Self { core, votes, unsent, mesh, clients, outgoing, disk, spans, armed }
+        Self { core, votes, unsent, mesh, clients, outgoing, members, disk, spans, armed }
     }
 
     /// Returns the time until something is due, and records when the task will wake up.
@@ -301,8 +310,8 @@ impl EventLoop {
                 action => self.unsent.push(action),
             }
         }
-        if let Err(error) = self.write(&records) {
-            tracing::error!(%error, "votes cannot be written");
+        if let Err(error) = self.write(&records).and_then(|()| self.write_members()) {
+            tracing::error!(%error, "votes or members cannot be written");
             self.core.set_disk_error(Some(error.to_string()));
             return;
         }
@@ -319,7 +328,8 @@ impl EventLoop {
                     }
                 }
                 Action::Reserve(mark) => marks.push(mark),
-                Action::Persist(_) => {}
+                Action::Peers(peers) => self.mesh.set_peers(peers),
+                Action::Persist(_) | Action::PersistChain(_) => {}
             }
         }
         for (peer, messages) in &mut self.outgoing {
@@ -340,6 +350,19 @@ impl EventLoop {
                 sink.put(finished, *offset);
             }
         }
+    }
+
+    /// Makes the newest state of the chain durable. It is written rarely, and nothing may be sent before.
+    fn write_members(&mut self) -> std::io::Result<()> {
+        let states = self.unsent.iter().filter_map(|action| match action {
+            Action::PersistChain(state) => Some(state),
+            _ => None,
+        });
+        let (Some(state), Some(members)) = (states.last(), &self.members) else { return Ok(()) };
+        let MembersFile { disk, cluster, node } = members;
+        disk.write_members(*cluster, *node, state).map_err(std::io::Error::other)?;
+        self.unsent.retain(|action| !matches!(action, Action::PersistChain(_)));
+        Ok(())
     }
 
     fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {

@@ -21,6 +21,7 @@ mod launch;
 mod lease;
 mod local;
 mod local_client;
+mod members_file;
 mod metrics;
 mod node;
 mod peer;
@@ -36,7 +37,7 @@ pub use disk::{Disk, DiskError, DurableState};
 pub use files::raise_open_files;
 #[cfg(feature = "openapi")]
 pub use http::openapi;
-pub use launch::{Extras, launch};
+pub use launch::{Extras, FirstStart, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};
 pub use node::{CannotStart, ListenerConfig, Node, Start};
 pub use peer::PeerMessage;

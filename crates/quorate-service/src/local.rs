@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use quorate_algorithms::mutex::leased_quorum::Terms;
-use quorate_core::quorum::{AnyCoterie, Majority};
+use quorate_algorithms::mutex::leased_quorum::{ChainState, Configuration, Terms};
 use quorate_core::{DelayBounds, Drift, ProcessId, Span};
 use quorate_net::{Network, Security, Tcp};
+use quorate_protocol::{Members, QUORUM_SYSTEMS};
 use tokio::net::TcpListener;
 
 use crate::core::{Quotas, Settings, VoterStart};
@@ -40,6 +40,9 @@ pub async fn local_cluster_with(
         .map(|listener| listener.address().map(|address| address.to_string()))
         .collect();
     let addresses = addresses.map_err(|error| CannotStart::Io("127.0.0.1".to_owned(), error))?;
+    let members = Members::numbered(addresses, QUORUM_SYSTEMS[0]);
+    let members = ChainState::new(Configuration::first(members), true);
+    let members = ChainState { volatile: true, ..members };
     let cluster = random_number();
     let mut nodes = Vec::new();
     for (id, peers) in ProcessId::all(n).zip(peers) {
@@ -50,7 +53,7 @@ pub async fn local_cluster_with(
         let settings = Settings {
             id,
             cluster,
-            coterie: AnyCoterie::Majority(Majority::new(n)),
+            members: members.clone(),
             terms: Terms {
                 ttl_least: Span::from_millis(100),
                 ttl_most: Span::from_millis(60_000),
@@ -63,7 +66,6 @@ pub async fn local_cluster_with(
             voter: VoterStart::New,
             ceiling: None,
             persists: false,
-            addresses: addresses.clone(),
             client_address: None,
             sessions_most: 100_000,
             requests_most: 1_000_000,

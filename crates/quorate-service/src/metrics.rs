@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
 }
 
 /// Kinds of messages between nodes, other than those of the detector.
-const KINDS: [&str; 26] = [
+const KINDS: [&str; 28] = [
     "BEAT",
     "REQUEST",
     "RAISE",
@@ -78,6 +78,8 @@ const KINDS: [&str; 26] = [
     "LEAVING",
     "CALLED",
     "NO-RELAY",
+    "CHAIN",
+    "OUTDATED",
 ];
 
 fn kinds() -> impl Iterator<Item = &'static str> {
@@ -88,7 +90,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 /// Position of a message's kind in [`KINDS`]; `None` for messages of the detector.
 fn kind(message: &PeerMessage) -> Option<usize> {
     Some(match message {
-        PeerMessage::Detector(_) => return None,
+        PeerMessage::Detector(..) => return None,
         PeerMessage::ToVoter(_, message) => match message {
             ToVoter::Beat { .. } => 0,
             ToVoter::Request { .. } => 1,
@@ -107,6 +109,7 @@ fn kind(message: &PeerMessage) -> Option<usize> {
             ToCandidate::Gone { .. } => 12,
             ToCandidate::Unavailable => 13,
             ToCandidate::Refused { .. } => 14,
+            ToCandidate::Outdated { .. } => 27,
         },
         PeerMessage::Voter(_) => 15,
         PeerMessage::Question(..) => 16,
@@ -119,6 +122,7 @@ fn kind(message: &PeerMessage) -> Option<usize> {
         PeerMessage::Leaving => 23,
         PeerMessage::Called(..) => 24,
         PeerMessage::NoRelay(_) => 25,
+        PeerMessage::Chain(_) => 26,
     })
 }
 
@@ -231,7 +235,7 @@ impl Metrics {
         let own = self.sent.len() - KINDS.len();
         let index = match (message, kind(message)) {
             (_, Some(kind)) => own + kind,
-            (PeerMessage::Detector(message), None) => message.kind(),
+            (PeerMessage::Detector(_, message), None) => message.kind(),
             (_, None) => return,
         };
         self.sent[index].inc();

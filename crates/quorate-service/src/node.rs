@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::{Memory, RestartId};
-use quorate_core::quorum::QuorumSystem;
-use quorate_core::{Drift, ProcessId};
+use quorate_core::Drift;
 use quorate_net::{ClusterId, Config, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls};
 use quorate_protocol::SessionKey;
 use tokio::net::TcpListener;
@@ -18,7 +17,7 @@ use crate::clock;
 use crate::core::{NodeCore, Settings, VoterStart};
 use crate::disk::{Disk, DiskError, DurableState};
 use crate::etcd::{self, Etcd};
-use crate::event_loop::{EventLoop, Inbox, Input};
+use crate::event_loop::{EventLoop, Inbox, Input, MembersFile};
 use crate::http::{self, HttpState};
 use crate::local_client::LocalClient;
 use crate::peer;
@@ -128,12 +127,9 @@ impl Node {
             listener_config,
             spans,
         } = start;
-        let mut config = Config::new(
-            ClusterId(settings.cluster),
-            settings.id,
-            ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
-            security,
-        );
+        // The core names the peers with its first action.
+        let mut config = Config::new(ClusterId(settings.cluster), settings.id, [], security);
+        config.joins = settings.members.present.voters.nodes.is_empty();
         config.messages = peer::VERSIONS;
         config.terms = terms_of(&settings);
         let (memory, votes) = match disk {
@@ -156,18 +152,24 @@ impl Node {
             settings.client_address = Some(address.to_string());
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
+        let (cluster, node) = (settings.cluster as u64, settings.id.index());
+        let (cluster_id, number) = (settings.cluster, settings.id.number());
         let (inbox, mut tasks) = (Inbox::default(), Vec::new());
+        let members = memory.as_ref().map(|(disk, _)| MembersFile {
+            disk: disk.clone(),
+            cluster: cluster_id,
+            node: number,
+        });
         let disk = memory.map(|(disk, durable)| {
             let (wanted, writes) = watch::channel(durable);
             tasks.push(tokio::spawn(write_state_file(disk, writes, inbox.clone())));
             wanted
         });
-        let (cluster, node) = (settings.cluster as u64, settings.id.index());
         let drift_ppm = ppm(settings.terms.drift);
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
         let spans = spans.map(|sink| (sink, calendar_offset()));
-        let event_loop = EventLoop::new(core, votes, mesh.clone(), disk, spans);
+        let event_loop = EventLoop::new(core, (votes, members), mesh.clone(), disk, spans);
         let local_client = LocalClient::new(inbox.clone());
         let authenticator = Arc::new(Authenticator::new(
             &listener_config.clients,
@@ -309,19 +311,15 @@ fn ppm(drift: Drift) -> u32 {
     (drift.0 / (Drift::ONE / 1_000_000)) as u32
 }
 
-/// Returns the terms that all nodes must agree on. With different leases, drift bounds, quorums or members
-/// two holders could overlap.
+/// Returns the terms that all nodes must agree on. With different leases or drift bounds two holders could overlap. The
+/// members, on which they have to agree too, are compared once nodes are connected.
 fn terms_of(settings: &Settings) -> quorate_net::Terms {
     let terms = settings.terms;
     let millis = |span: quorate_core::Span| span.0 as f64 / 1e6;
-    let members = ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned());
     quorate_net::Terms::default()
         .with("ttl_least_ms", millis(terms.ttl_least))
         .with("ttl_most_ms", millis(terms.ttl_most))
         .with("drift_ppm", ppm(terms.drift))
-        .with("quorums", QuorumSystem::name(&settings.coterie))
-        .with("nodes", settings.addresses.len())
-        .with_members(members.collect())
 }
 
 /// Pause before a failed write is retried. The pause doubles with each retry.

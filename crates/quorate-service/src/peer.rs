@@ -2,22 +2,23 @@
 
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateId, PeerMessage as VoterMessage, RequestId, ToCandidate, ToVoter,
+    CandidateId, ChainMessage, PeerMessage as VoterMessage, RequestId, ToCandidate, ToVoter,
 };
 use quorate_core::{Process, Span};
 use quorate_net::Versions;
-use quorate_protocol::Name;
+use quorate_protocol::{Members, Name};
 use serde::{Deserialize, Serialize};
 
 /// Versions of these messages that this build understands. A change of a message other than a new variant
 /// requires a new version.
-pub(crate) const VERSIONS: Versions = Versions::only(3);
+pub(crate) const VERSIONS: Versions = Versions::only(4);
 
 /// A message between nodes. Variants are only ever appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PeerMessage {
     /// A message between failure detectors.
-    Detector(<VcubeDiagnosis as Process>::Message),
+    /// Contains the index of the configuration whose members are tested.
+    Detector(u64, <VcubeDiagnosis as Process>::Message),
     /// A message between voters.
     Voter(VoterMessage),
     /// A message from a candidate at the sender to the voter at the receiver.
@@ -25,8 +26,8 @@ pub enum PeerMessage {
     /// A message from the voter at the sender to a candidate that the receiver has assigned. The receiver delivers it
     /// to its relays only.
     ToCandidate(CandidateId, ToCandidate<Name>),
-    /// A question, with the number that its reply has.
-    Question(u64, Question),
+    /// A question, with the number that its reply has, and the index of the newest configuration that the sender knows.
+    Question(u64, u64, Question),
     /// Reply to the question with this number.
     Reply(u64, Reply),
     /// A change of the prefixes that clients of the sender watch. The receiver publishes its votes for them.
@@ -44,6 +45,8 @@ pub enum PeerMessage {
     /// The client of this session has called the sender. The relay with this candidate, at the receiver, begins a beat,
     /// because clients may distribute their calls over nodes.
     Called(u128, CandidateId),
+    /// A message about the chain of configurations. The first one on a new link is the sender's newest configuration.
+    Chain(Box<ChainMessage<Members>>),
     /// Answers [`PeerMessage::Called`] if the sender has no such relay. The receiver takes over the
     /// requests that wait there.
     NoRelay(u128),

@@ -46,7 +46,7 @@ pub(crate) struct Header {
     pub(crate) restarts: u64,
 }
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The vote file of one process.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::{Client, SessionOptions};
-use quorate_service::{Extras, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch};
 use serde_json::json;
 use support::{Web, cluster};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +26,8 @@ async fn node(settings: &str) -> (tempfile::TempDir, Node) {
     let text = text.replace(settings, values) + &tables;
     std::fs::write(&file, text).expect("a disk");
     let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-    let (node, _) = launch(&config, true, Extras::default()).await.expect("it starts");
+    let (node, _) =
+        launch(&config, FirstStart::of_cluster(true), Extras::default()).await.expect("it starts");
     (folder, node)
 }
 

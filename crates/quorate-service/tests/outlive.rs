@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::{Client, Guard, Name, Session, SessionOptions};
-use quorate_service::{Extras, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch};
 
 /// Three nodes with a configuration file and a data folder each. They have a separate loopback address, so that no other
 /// process takes their ports while they are stopped.
@@ -35,7 +35,9 @@ impl Cluster {
         let file = self.folder.path().join(format!("node-{node}.toml"));
         std::fs::write(&file, text).expect("a disk");
         let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-        let (started, _) = launch(&config, new, Extras::default()).await.expect("it starts");
+        let (started, _) = launch(&config, FirstStart::of_cluster(new), Extras::default())
+            .await
+            .expect("it starts");
         self.nodes[node] = Some(started);
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quorate_client::{Client, SessionOptions};
-use quorate_service::{Extras, NodeConfig, SpanSink, launch};
+use quorate_service::{Extras, FirstStart, NodeConfig, SpanSink, launch};
 use serde_json::Value;
 
 #[derive(Clone, Default)]
@@ -52,7 +52,7 @@ async fn trace(relayed: bool) {
     let (config, lines) = (NodeConfig::read(&file).expect("it is sound"), Lines::default());
     let sink = SpanSink::new("quorate-node", "0", lines.clone()).expect("a thread");
     let extras = Extras { spans: Some(sink), ..Extras::default() };
-    let (node, _) = launch(&config, true, extras).await.expect("it starts");
+    let (node, _) = launch(&config, FirstStart::of_cluster(true), extras).await.expect("it starts");
     let client = Client::new([node.address().to_string()]);
     let own = lines.clone();
     client.export_spans(move |line| drop(own.clone().write_all(line.as_bytes())));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::Client;
-use quorate_service::{Extras, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, NodeConfig, launch};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::records::Records;
@@ -18,8 +18,9 @@ pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io:
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let (node, _tls) =
-        launch(&config, new_cluster, Extras::default()).await.map_err(io::Error::other)?;
+    let (node, _tls) = launch(&config, FirstStart::of_cluster(new_cluster), Extras::default())
+        .await
+        .map_err(io::Error::other)?;
     terminate.recv().await;
     node.stop(DRAIN_TIMEOUT).await;
     Ok(())

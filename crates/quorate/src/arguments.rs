@@ -14,6 +14,8 @@ mod draw;
 mod experiment;
 #[cfg(feature = "service")]
 mod lab;
+#[cfg(feature = "service")]
+mod members;
 mod merge;
 mod quorum;
 #[cfg(feature = "service")]
@@ -50,6 +52,8 @@ pub(crate) use diagram::{DiagramFlags, ViewFlags};
 pub(crate) use draw::DrawFlags;
 #[cfg(feature = "service")]
 pub(crate) use lab::LabFlags;
+#[cfg(feature = "service")]
+pub(crate) use members::{ChangeFlags, ChangeMembers, MembersFlags};
 pub(crate) use merge::MergeFlags;
 pub(crate) use quorum::QuorumFlags;
 #[cfg(feature = "service")]
@@ -148,10 +152,10 @@ Examples:
     /// List locks and elections with their holders and waiters
     #[cfg(feature = "service")]
     Locks(LocksFlags),
-    /// List the nodes of a cluster
+    /// List the members of a cluster, and change them
     #[cfg(feature = "service")]
-    #[command(after_help = "Examples:\n  quorate members\n  quorate members --json")]
-    Members(StatusFlags),
+    #[command(after_help = members::MEMBERS_HELP)]
+    Members(MembersFlags),
     /// Take a lock away from its holder
     #[cfg(feature = "service")]
     Release(ReleaseFlags),

@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "service")]
         Command::Locks(locks) => command::admin::locks(&locks),
         #[cfg(feature = "service")]
-        Command::Members(members) => command::admin::members(&members),
+        Command::Members(members) => command::members::members(&members),
         #[cfg(feature = "service")]
         Command::Release(release) => command::admin::release(&release),
         #[cfg(feature = "service")]

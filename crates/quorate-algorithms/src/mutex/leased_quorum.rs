@@ -31,6 +31,7 @@
 
 mod ballot;
 mod candidate;
+mod chain;
 mod client;
 mod direct;
 mod electorate;
@@ -44,6 +45,10 @@ mod wire;
 
 pub use ballot::{Ballot, GrantedVote};
 pub use candidate::{Candidate, CandidateEffect, CandidateEffects};
+pub use chain::{
+    CannotPropose, Chain, ChainEffect, ChainEffects, ChainMessage, ChainState, Configuration, Lost,
+    Progress, Round, Voters,
+};
 pub use client::{Client, ClientEvent};
 pub use direct::{DirectClient, DirectEffect, DirectEffects};
 pub use electorate::Electorate;

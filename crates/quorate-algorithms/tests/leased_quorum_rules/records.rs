@@ -134,7 +134,7 @@ pub(super) fn vote_with(
 }
 
 fn raised(claim: Claim, entered: Option<u64>) -> ToCandidate<Name> {
-    ToCandidate::Raised { lock: "a", claim, vote: vote_id(), last: 1, entered }
+    ToCandidate::Raised { lock: "a", claim, vote: vote_id(), last: 1, entered, recorded_in: 0 }
 }
 
 /// Voters that are asked to record a token, with the token.
@@ -170,7 +170,7 @@ fn list(version: u64, entries: Vec<Entry<Name>>) -> ToCandidate<Name> {
 }
 
 fn entry(claim: Claim, vote: Option<u64>, entered: Option<(u64, u64)>) -> Entry<Name> {
-    Entry { lock: "a", claim, vote, entered, forced: false }
+    Entry { lock: "a", claim, vote, entered, forced: false, recorded_in: 0 }
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_greater_token_counts_once_a_quorum_has_recorded_it() {
         deliver_to_candidate(
             relay,
             voter,
-            ToCandidate::Raised { lock: "a", claim, vote, last, entered: Some(4) },
+            ToCandidate::Raised { lock: "a", claim, vote, last, entered: Some(4), recorded_in: 0 },
         )
     };
     confirms(&mut relay, 2, 4, 4);

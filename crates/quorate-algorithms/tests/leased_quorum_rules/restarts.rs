@@ -157,7 +157,7 @@ fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
     let mut out = Vec::new();
     harness.voter.gossip(&mut out);
     let asked = out.iter().find_map(|effect| match effect {
-        VoterEffect::SendPeer(_, PeerMessage::Learn(asked)) => Some(*asked),
+        VoterEffect::SendPeer(_, PeerMessage::Learn { asked, .. }) => Some(*asked),
         _ => None,
     });
     let asked = asked.expect("it asks");
@@ -167,7 +167,7 @@ fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
         [(1, asked - 1, 5), (2, asked - 1, 5), (1, asked, 70), (2, asked, 60)]
     {
         assert!(!harness.voter.is_voting());
-        let known = PeerMessage::Known { asked, floor, clock: 1 };
+        let known = PeerMessage::Known { asked, config: 0, floor, clock: 1 };
         harness.voter.on_peer(ProcessId::new(voter), known, &mut out);
     }
     let records = records_in(out);

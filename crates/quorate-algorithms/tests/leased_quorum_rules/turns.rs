@@ -134,7 +134,7 @@ fn a_client_that_asks_anew_says_what_it_has_ended() {
     // Lists that still contain the record of the earlier turn.
     let (epoch, beat) = (vote_id().epoch, Beat { incarnation: 7, number: 1 });
     let (vote, entered, forced) = (Some(1), Some((1, 1)), false);
-    let entry = Entry { lock: "a", claim: earlier, vote, forced, entered };
+    let entry = Entry { lock: "a", claim: earlier, vote, forced, entered, recorded_in: 0 };
     let mut out = Vec::new();
     for index in 0..2 {
         let (part, entries) = (Some(Part { index: 0, is_last: true }), vec![entry.clone()]);

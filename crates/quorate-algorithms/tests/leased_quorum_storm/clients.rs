@@ -87,7 +87,8 @@ impl Storm {
             ClientKind::Relayed { client, node, candidate, unanswered: 0, records }
         } else {
             let candidate = self.new_candidate(Endpoint::Client(at));
-            ClientKind::Direct(DirectClient::new(client, candidate, self.electorate()), candidate)
+            let electorate = self.known_electorate();
+            ClientKind::Direct(DirectClient::new(client, candidate, electorate), candidate)
         };
         self.clients[at].kind = Some(kind);
         self.schedule(self.now, Event::Beat { at, process });
@@ -179,6 +180,10 @@ impl Storm {
                         direct.on_message(ProcessId::from_index(voter), message, now, out);
                     });
                 }
+            }
+            Message::Configuration(present) => {
+                let electorate = present.electorate();
+                self.with_direct(at, |direct, now, out| direct.adopt(electorate, now, out));
             }
             // Answers of earlier candidates arrive too; the client has to tolerate them.
             Message::Answer(reports) => {

@@ -5,6 +5,7 @@
 //! deadline, whatever any voter or candidate believes. After every event at most one client is valid per lock, and
 //! every token is greater than the ones before. Once the faults stop, every live client that waits must enter.
 
+mod changes;
 mod clients;
 mod faults;
 mod nodes;
@@ -39,6 +40,7 @@ fn storms(name: &str, setup: Setup) {
         let world::Counts { entries, lost, switches, restarts, forced, kept, .. } = total;
         assert!(entries > 500 && lost > 5 && switches > 20 && restarts > 50, "{total:?}");
         assert!(forced > 0 && kept > 0, "{total:?}");
+        assert!(setup.spares == 0 || total.changes > storms, "{total:?}");
     }
 }
 
@@ -49,43 +51,64 @@ fn eprintln_of(text: &str) {
 
 #[test]
 fn three_voters_with_durable_marks() {
-    storms("three_voters_with_durable_marks", Setup { system: "majority", voters: 3, marks: true });
+    storms(
+        "three_voters_with_durable_marks",
+        Setup { system: "majority", voters: 3, marks: true, spares: 0 },
+    );
 }
 
 #[test]
 fn three_voters_without_marks() {
-    storms("three_voters_without_marks", Setup { system: "majority", voters: 3, marks: false });
+    storms(
+        "three_voters_without_marks",
+        Setup { system: "majority", voters: 3, marks: false, spares: 0 },
+    );
 }
 
 #[test]
 fn five_voters() {
-    storms("five_voters", Setup { system: "majority", voters: 5, marks: true });
+    storms("five_voters", Setup { system: "majority", voters: 5, marks: true, spares: 0 });
 }
 
 #[test]
 fn a_tree() {
-    storms("a_tree", Setup { system: "tree", voters: 7, marks: true });
+    storms("a_tree", Setup { system: "tree", voters: 7, marks: true, spares: 0 });
 }
 
 #[test]
 fn a_grid_without_marks() {
-    storms("a_grid_without_marks", Setup { system: "grid-fixed", voters: 4, marks: false });
+    storms(
+        "a_grid_without_marks",
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 },
+    );
+}
+
+#[test]
+fn changing_voters() {
+    let setup = Setup { system: "majority", voters: 3, marks: true, spares: 3 };
+    storms("changing_voters", setup);
+}
+
+#[test]
+fn changing_voters_without_marks() {
+    let setup = Setup { system: "majority", voters: 3, marks: false, spares: 2 };
+    storms("changing_voters_without_marks", setup);
 }
 
 #[test]
 fn worlds_that_failed_before() {
     // Two requests were ended by force at some of the voters. One voter forgot this, voted for such a request when a
     // late message arrived, and never learned its stamp. Each of the two requests waited for a vote of the other.
-    Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true }).run();
+    Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true, spares: 0 }).run();
     // A voter that had forgotten twice mistook a late answer to its first LEARN for an answer to its second, and gave
     // the same token again.
-    Storm::new(37_156, Setup { system: "majority", voters: 3, marks: false }).run();
-    Storm::new(45_376, Setup { system: "majority", voters: 3, marks: false }).run();
+    Storm::new(37_156, Setup { system: "majority", voters: 3, marks: false, spares: 0 }).run();
+    Storm::new(45_376, Setup { system: "majority", voters: 3, marks: false, spares: 0 }).run();
     // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
-    Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
-    Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
+    Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
     // One of two requests had records at two of four voters. The other one, with one record, came first by its identifier.
-    Storm::new(18_608, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    Storm::new(18_608, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
     // A request with a record at one voter gave no vote back, and was queued behind a request without a record.
-    Storm::new(5_701, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    Storm::new(5_701, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
 }

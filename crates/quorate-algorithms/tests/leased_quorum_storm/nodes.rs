@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Call, Candidate, CandidateEffect, CandidateId, Entry, Memory, Record, Report, RestartId,
-    ToVoter, Voter, VoterEffect, VoterEffects,
+    Call, Candidate, CandidateEffect, CandidateId, Chain, ChainState, Entry, Memory, Record,
+    Report, RestartId, ToVoter, Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::ProcessId;
 
+use crate::changes::{Members, first};
 use crate::rng::{Clock, MS, Rng, TTL};
-use crate::world::{Endpoint, Event, Message, Name, Setup, Storm, electorate, terms};
+use crate::world::{Endpoint, Event, Message, Name, Setup, Storm, terms};
 
 /// The bit that marks candidates of clients whose tokens are recorded.
 pub(crate) const RECORDS_BIT: u32 = 63;
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     /// The durable mark of numbers.
     mark: u64,
     pub(crate) relays: BTreeMap<CandidateId, Relay>,
+    /// Survives when the votes are forgotten, unless the whole data folder is lost.
+    pub(crate) chain: Chain<Members>,
 }
 
 /// A candidate for a remote client.
@@ -60,13 +63,15 @@ impl Node {
             file: Vec::new(),
             mark: 0,
             relays: BTreeMap::new(),
+            chain: Chain::new(ProcessId::from_index(id), first(setup)),
         };
         node.voter = Some(node.blank(id, setup));
         node
     }
 
     fn blank(&self, id: usize, setup: Setup) -> Voter<Name> {
-        let voter = Voter::new(ProcessId::from_index(id), electorate(setup), terms());
+        let electorate = self.chain.present().electorate();
+        let voter = Voter::new(ProcessId::from_index(id), electorate, terms());
         // Some voters evict idle ballots as early as possible.
         let voter = if id.is_multiple_of(2) { voter.with_ballots_most(0) } else { voter };
         if setup.marks { voter.with_ceiling(self.mark) } else { voter }
@@ -79,7 +84,7 @@ impl Node {
 }
 
 impl Storm {
-    fn with_voter(
+    pub(crate) fn with_voter(
         &mut self,
         at: usize,
         input: impl FnOnce(&mut Voter<Name>, quorate_core::Time, &mut VoterEffects<Name>),
@@ -108,6 +113,7 @@ impl Storm {
                 VoterEffect::Reserve(mark) => marks.push(mark),
                 VoterEffect::Send(candidate, message) => {
                     let to = self.endpoint_of_candidate(candidate);
+                    self.tell_of_chain(at, candidate, &message);
                     self.send(Endpoint::Node(at), to, Message::ToCandidate(candidate, message));
                 }
                 VoterEffect::SendPeer(voter, message) => {
@@ -128,7 +134,7 @@ impl Storm {
     }
 
     /// Candidates of clients have even numbers, candidates in nodes have odd numbers.
-    fn endpoint_of_candidate(&self, candidate: CandidateId) -> Endpoint {
+    pub(crate) fn endpoint_of_candidate(&self, candidate: CandidateId) -> Endpoint {
         let host = (candidate.0 >> 1 & 0xff) as usize;
         if candidate.0 & 1 == 0 { Endpoint::Client(host) } else { Endpoint::Node(host) }
     }
@@ -170,7 +176,7 @@ impl Storm {
                 if self.nodes[at].voter.is_none() {
                     return;
                 }
-                let electorate = self.electorate();
+                let electorate = self.nodes[at].chain.present().electorate();
                 let relays = self.nodes[at].relays.iter();
                 let mut known =
                     relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
@@ -203,7 +209,8 @@ impl Storm {
                 let reports: Vec<Report> = relay.candidate.reports().collect();
                 self.answer(at, candidate, reports);
             }
-            Message::Answer(_) => {}
+            Message::Chain(message) => self.node_hears_of_chain(at, from, message),
+            Message::Answer(_) | Message::Configuration(_) => {}
         }
     }
 
@@ -235,7 +242,7 @@ impl Storm {
         self.send(Endpoint::Node(at), to, Message::Answer(reports));
     }
 
-    fn with_relay(
+    pub(crate) fn with_relay(
         &mut self,
         at: usize,
         id: CandidateId,
@@ -269,6 +276,9 @@ impl Storm {
 
     pub(crate) fn gossip(&mut self, at: usize) {
         self.with_voter(at, |voter, _, out| voter.gossip(out));
+        if self.setup.spares > 0 {
+            self.tick_chain(at);
+        }
         self.schedule(self.now + TTL / 4, Event::Gossip(at));
     }
 
@@ -292,6 +302,14 @@ impl Storm {
         let forgets = self.nodes[at].file.is_empty() && self.nodes[at].incarnation > 0;
         let forgets = forgets || (self.rng.one_in(3) && self.may_forget_now(at));
         self.counts.restarts += 1;
+        let loses_folder = forgets && self.setup.spares > 0 && !self.setup.marks;
+        let state = match loses_folder && self.rng.one_in(2) {
+            true => ChainState::after_loss(first(self.setup).present),
+            false => self.nodes[at].chain.state().clone(),
+        };
+        let chain = Chain::new(ProcessId::from_index(at), state);
+        let (electorate, previous) = (chain.present().electorate(), chain.previous());
+        self.nodes[at].chain = chain;
         if forgets {
             self.counts.forgotten += 1;
             let node = &mut self.nodes[at];
@@ -301,14 +319,19 @@ impl Storm {
             let mark = self.setup.marks.then_some(node.mark);
             let memory = Memory { incarnation: node.incarnation, mark };
             let blank = node.blank(at, self.setup);
-            node.voter = Some(blank.forgotten(memory, node.clock.local_time(self.now)));
+            let now = node.clock.local_time(self.now);
+            let voter = blank.forgotten(memory, now);
+            let mut voter = voter.in_configuration(electorate, previous, now);
+            voter.stay_out(node.chain.stays_out());
+            node.voter = Some(voter);
         } else {
             let node = &mut self.nodes[at];
             let (restart_id, file) =
                 (RestartId { incarnation: node.incarnation, number: node.process }, &node.file);
             let blank = node.blank(at, self.setup);
-            node.voter =
-                Some(blank.restored(restart_id, file.clone(), node.clock.local_time(self.now)));
+            let now = node.clock.local_time(self.now);
+            let voter = blank.restored(restart_id, file.clone(), now);
+            node.voter = Some(voter.in_configuration(electorate, previous, now));
         }
         self.with_voter(at, |voter, now, out| voter.wake(now, out));
     }

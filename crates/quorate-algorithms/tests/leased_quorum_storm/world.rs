@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt::{self, Debug, Write};
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Call, CandidateId, Electorate, PeerMessage, Report, RequestId, Terms, ToCandidate, ToVoter,
+    Call, CandidateId, ChainMessage, Configuration, PeerMessage, Report, RequestId, Terms,
+    ToCandidate, ToVoter,
 };
-use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 
+use crate::changes::{Members, first};
 use crate::clients::ClientMachine;
 use crate::nodes::Node;
 use crate::rng::{DRIFT, MS, Rng, TTL};
@@ -21,6 +22,8 @@ pub(crate) struct Setup {
     pub(crate) system: &'static str,
     pub(crate) voters: usize,
     pub(crate) marks: bool,
+    /// Number of nodes that are not voters at first. With any, the voters change.
+    pub(crate) spares: usize,
 }
 
 /// Counts of events, so that a storm that proves nothing is noticed.
@@ -35,6 +38,10 @@ pub(crate) struct Counts {
     /// Locks that outlived the restart of a voter or a change of candidate.
     pub(crate) kept: u64,
     pub(crate) exits: u64,
+    /// Changes of the voters that were proposed.
+    pub(crate) proposals: u64,
+    /// Configurations that followed the first one.
+    pub(crate) changes: u64,
     /// Digest of all events, so that a changed order or message is noticed.
     pub(crate) digest: Digest,
 }
@@ -49,6 +56,8 @@ impl Counts {
         self.forced += other.forced;
         self.kept += other.kept;
         self.exits += other.exits;
+        self.proposals += other.proposals;
+        self.changes += other.changes;
         self.digest.add(&other.digest);
     }
 }
@@ -99,6 +108,8 @@ pub(crate) enum Message {
     Call(CandidateId, Call<Name>),
     Answer(Vec<Report>),
     Force(Name, RequestId),
+    Chain(ChainMessage<Members>),
+    Configuration(Configuration<Members>),
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +122,7 @@ pub(crate) enum Event {
     Ask { at: usize, lock: Name },
     Leave { at: usize, process: u64, request: RequestId },
     Fault,
+    Change,
     Resume(Endpoint),
     Return(usize),
     ReturnClient(usize),
@@ -125,6 +137,8 @@ pub(crate) struct Storm {
     events: Vec<Option<Event>>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) clients: Vec<ClientMachine>,
+    /// All configurations so far.
+    pub(crate) chain: Vec<Configuration<Members>>,
     cuts: BTreeMap<(Endpoint, Endpoint), u64>,
     /// Faults happen only before this time.
     pub(crate) calm_from: u64,
@@ -137,7 +151,8 @@ pub(crate) struct Storm {
 impl Storm {
     pub(crate) fn new(seed: u64, setup: Setup) -> Self {
         let mut rng = Rng(seed);
-        let nodes = (0..setup.voters).map(|id| Node::new(id, setup, &mut rng)).collect();
+        let machines = setup.voters + setup.spares;
+        let nodes = (0..machines).map(|id| Node::new(id, setup, &mut rng)).collect();
         let count = 3 + rng.index(3);
         let clients = (0..count).map(|id| ClientMachine::new(id, &mut rng)).collect();
         let mut storm = Self {
@@ -148,6 +163,7 @@ impl Storm {
             events: Vec::new(),
             nodes,
             clients,
+            chain: vec![first(setup).present],
             cuts: BTreeMap::new(),
             calm_from: 12 * TTL,
             tokens: BTreeMap::new(),
@@ -155,7 +171,7 @@ impl Storm {
             candidates: 0,
         };
         (0..count).for_each(|at| storm.start_client(at));
-        for node in 0..setup.voters {
+        for node in 0..machines {
             storm.schedule(storm.now, Event::Gossip(node));
         }
         for _ in 0..30 {
@@ -167,11 +183,11 @@ impl Storm {
             let time = storm.rng.below(11 * TTL);
             storm.schedule(time, Event::Fault);
         }
+        for _ in 0..6 * setup.spares.min(2) {
+            let time = storm.rng.below(13 * TTL);
+            storm.schedule(time, Event::Change);
+        }
         storm
-    }
-
-    pub(crate) fn electorate(&self) -> Electorate {
-        electorate(self.setup)
     }
 
     pub(crate) fn schedule(&mut self, time: u64, event: Event) {
@@ -278,6 +294,7 @@ impl Storm {
             Event::Ask { at, lock } => self.ask(at, lock),
             Event::Leave { at, process, request } => self.leave(at, process, request),
             Event::Fault => self.inject_fault(),
+            Event::Change => self.propose_change(),
             Event::Resume(endpoint) => self.resume(endpoint),
             Event::Return(at) => self.return_node(at),
             Event::ReturnClient(at) => self.start_client(at),
@@ -315,14 +332,11 @@ impl Storm {
             }
             assert!(waiting.is_empty(), "client {at} still waits for {waiting:?}");
         }
+        self.counts.changes = self.chain.len() as u64 - 1;
         self.counts
     }
 }
 
 pub(crate) fn terms() -> Terms {
     Terms::fixed(Span(TTL), Drift(DRIFT))
-}
-
-pub(crate) fn electorate(setup: Setup) -> Electorate {
-    Electorate::new(AnyCoterie::by_name(setup.system, setup.voters).expect("a coterie"))
 }

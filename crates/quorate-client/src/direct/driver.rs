@@ -127,7 +127,7 @@ impl Driver {
         let client = Client::new(session, incarnation, ttl, terms);
         let mut driver = Self {
             direct: DirectClient::new(client, candidate, electorate.clone()),
-            voters: vec![VoterLink::default(); electorate.len()],
+            voters: vec![VoterLink::default(); electorate.bound()],
             electorate,
             ttl,
             validity: terms.validity(ttl),
@@ -148,6 +148,27 @@ impl Driver {
             driver.drive(now, |direct, out| direct.avoid(voter, now, out));
         }
         driver
+    }
+
+    /// The voters that the session uses.
+    pub(super) fn electorate(&self) -> &Electorate {
+        &self.electorate
+    }
+
+    /// Uses other voters from now on. New ones are avoided until they are connected.
+    pub(super) fn adopt(&mut self, electorate: Electorate, now: Time) {
+        let bound = electorate.bound().max(self.voters.len());
+        let new = &electorate.all() - &self.electorate.all();
+        for gone in &(&self.electorate.all() - &electorate.all()) {
+            self.voters[gone.index()] = VoterLink::default();
+            self.outboxes.remove(&gone);
+        }
+        self.voters.resize(bound, VoterLink::default());
+        self.electorate = electorate.clone();
+        self.drive(now, |direct, out| direct.adopt(electorate, now, out));
+        for voter in new.iter().filter(|voter| !self.voters[voter.index()].up).collect::<Vec<_>>() {
+            self.drive(now, |direct, out| direct.avoid(voter, now, out));
+        }
     }
 
     /// Requests a lock. If the session already requests or holds it, the call shares that request.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use quorate_algorithms::mutex::leased_quorum::ToCandidate;
 use quorate_core::ProcessId;
-use quorate_protocol::{CallResponse, Failure, Name, ServerMessage};
+use quorate_protocol::{CallResponse, Failure, MembersKnown, Name, ServerMessage};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
@@ -43,6 +43,8 @@ pub(super) enum LinkEventKind {
     Leaving,
     /// Messages of the voter have arrived.
     Received(Vec<ToCandidate<Name>>),
+    /// The node has told the members of the cluster, which may have changed.
+    Changes(Box<MembersKnown>),
     /// The node has refused the call with this number.
     Refused(u64, Failure),
 }
@@ -103,7 +105,7 @@ impl DialParameters {
         let address = self.addresses.address_of(self.voter, attempt).ok_or_else(unknown)?;
         let candidate = Some(self.candidate);
         let connection = attach(&self.dialler, &address, &self.identity, candidate).await?;
-        self.addresses.learn(&connection.attached);
+        self.addresses.learn(&connection.attached.members);
         // Votes are counted per voter: a load balancer that chooses the node cannot be used.
         if connection.attached.node as usize != self.voter.index() {
             return Err(AttachError::OtherNode);
@@ -263,7 +265,12 @@ impl ActiveConnection {
                 ServerMessage::FromVoter(more) => messages.extend(more),
                 ServerMessage::Leaving => emit(LinkEventKind::Leaving),
                 ServerMessage::Response(ATTACH, CallResponse::Attached(attached)) => {
-                    addresses.learn(&attached)
+                    addresses.learn(&attached.members);
+                    emit(LinkEventKind::Changes(Box::new(attached.members)));
+                }
+                ServerMessage::Changes(members) => {
+                    addresses.learn(&members);
+                    emit(LinkEventKind::Changes(members));
                 }
                 ServerMessage::Response(number, CallResponse::Failed(failure))
                     if number != ATTACH =>

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
-use quorate_core::SortedMap;
-use quorate_protocol::{Call, Failure, Name};
+use quorate_core::{ProcessId, SortedMap};
+use quorate_protocol::{Call, Failure, MembersKnown, Name};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
@@ -18,6 +18,7 @@ use super::addresses::Addresses;
 use super::attach::{SessionIdentity, put};
 use super::driver::{Driver, Notice, Outbox};
 use super::link::{Link, LinkEvent, LinkEventKind, Unwritten};
+use super::linking::Linking;
 use super::session_lock::Ticket;
 use crate::clock::{self, Moment};
 use crate::session_state::SessionState;
@@ -66,7 +67,9 @@ pub(crate) enum Command {
 
 pub(super) struct Task {
     pub(super) driver: Driver,
-    pub(super) links: Vec<Link>,
+    pub(super) links: SortedMap<ProcessId, Link>,
+    /// Creates the links to new voters.
+    pub(super) linking: Linking,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) state: Arc<SessionState>,
     pub(super) identity: Arc<SessionIdentity>,
@@ -124,7 +127,7 @@ impl Task {
     ) -> Poll<()> {
         let taken = self.commands.poll_recv_many(cx, &mut woken.commands, BATCH);
         woken.abandoned = matches!(taken, Poll::Ready(0));
-        self.links.iter_mut().for_each(|link| link.poll(cx, &mut woken.events));
+        self.links.values_mut().for_each(|link| link.poll(cx, &mut woken.events));
         woken.is_due = timer.poll(cx).is_ready();
         match taken.is_ready() || !woken.events.is_empty() || woken.is_due {
             true => Poll::Ready(()),
@@ -181,8 +184,25 @@ impl Task {
             LinkEventKind::Down => self.driver.down(voter, now),
             LinkEventKind::Leaving => self.driver.leaving(voter, now),
             LinkEventKind::Received(messages) => self.driver.on_messages(voter, messages, now),
+            LinkEventKind::Changes(members) => self.adopt(&members),
             LinkEventKind::Refused(request, failure) => self.driver.refused(request, failure, now),
         }
+    }
+
+    /// Uses the voters of a newer configuration. Votes of voters that have left do not count any more.
+    fn adopt(&mut self, members: &MembersKnown) {
+        let Some(electorate) = members.electorate() else { return };
+        if electorate.index() <= self.driver.electorate().index() {
+            return;
+        }
+        let voters = electorate.all();
+        self.links.retain(|voter, _| voters.contains(*voter));
+        for voter in &voters {
+            if !self.links.contains_key(&voter) {
+                self.links.insert(voter, self.linking.link(voter, None));
+            }
+        }
+        self.driver.adopt(electorate, clock::now());
     }
 
     /// Notifies guards and calls of what has happened, and updates the deadline.
@@ -211,7 +231,11 @@ impl Task {
             Notice::Position { ticket, position } => self.state.set_position(ticket, position),
             Notice::Failed { ticket, failure } => self.reply(ticket, Err(failure)),
             Notice::Lost { ticket, loss } => self.state.lose(ticket, loss),
-            Notice::Redial(voter) => self.links[voter.index()].redial(),
+            Notice::Redial(voter) => {
+                if let Some(link) = self.links.get_mut(&voter) {
+                    link.redial();
+                }
+            }
         }
     }
 
@@ -226,7 +250,7 @@ impl Task {
     fn ask_addresses(&mut self) {
         if self.addresses.are_incomplete() {
             let again = self.identity.attach_again(self.candidate);
-            self.links.iter_mut().for_each(|link| link.send(&again, &[]));
+            self.links.values_mut().for_each(|link| link.send(&again, &[]));
         }
     }
 
@@ -234,7 +258,9 @@ impl Task {
     fn flush(&mut self, unwritten: &[Unwritten]) {
         for (voter, outbox) in self.driver.outboxes() {
             let bytes = encode(outbox, &self.driver);
-            self.links[voter.index()].send(&bytes, unwritten);
+            if let Some(link) = self.links.get_mut(&voter) {
+                link.send(&bytes, unwritten);
+            }
         }
     }
 
@@ -243,7 +269,8 @@ impl Task {
         self.state.end();
         self.driver.end(clock::now());
         self.flush(&[]);
-        let mut shutdowns: JoinSet<_> = self.links.into_iter().map(Link::shutdown).collect();
+        let mut shutdowns: JoinSet<_> =
+            self.links.into_iter().map(|(_, link)| link.shutdown()).collect();
         let all = async { while shutdowns.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, all).await;
         let _ = done.send(());

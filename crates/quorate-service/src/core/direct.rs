@@ -1,7 +1,6 @@
 //! Direct clients run their own candidate. This node passes messages between the candidate and the voter.
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId, ToVoter};
-use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Drift, SortedMap, Time};
 use quorate_protocol::{Attached, CallResponse, Failure, Name, SessionKey, TEXT_MOST};
 
@@ -124,17 +123,10 @@ impl NodeCore {
     fn attached(&self, candidate: CandidateId) -> Attached {
         let settings = &self.settings;
         let ms = |span: quorate_core::Span| u32::try_from(span.0 / 1_000_000).unwrap_or(u32::MAX);
-        let address = |node| match node == settings.id {
-            true => settings.client_address.clone(),
-            false => self.client_addresses.get(&node).cloned(),
-        };
-        let n = settings.addresses.len();
         Attached {
             node: settings.id.index() as u32,
             candidate: candidate.0,
-            voters: quorate_core::ProcessId::all(n).map(address).collect(),
-            quorums: settings.coterie.name().to_owned(),
-            n: n as u32,
+            members: self.members_known(),
             ttl_least_ms: ms(settings.terms.ttl_least),
             ttl_most_ms: ms(settings.terms.ttl_most),
             drift_ppm: (settings.terms.drift.0 / (Drift::ONE / 1_000_000)) as u32,
@@ -209,8 +201,13 @@ mod tests {
     fn a_client_speaks_only_for_its_session_and_candidate() {
         let (own, other) = (CandidateId(1), CandidateId(2));
         let request = |session| RequestId { session, incarnation: 0, number: 1 };
-        let presented =
-            |session| Presented { session, ttl: Span(1), beat: Beat::default(), relayed: false };
+        let presented = |session| Presented {
+            session,
+            ttl: Span(1),
+            beat: Beat::default(),
+            relayed: false,
+            config: 0,
+        };
         let lock = Name::lock("a").expect("a name");
         let request_message = |of: u128, claimed: u128, candidate| ToVoter::Request {
             session: presented(of),

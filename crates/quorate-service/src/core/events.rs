@@ -484,8 +484,8 @@ impl NodeCore {
         };
         let needs: Vec<u64> = relay.candidate.confirmable_with().collect();
         let Some(last) = needs.iter().max() else { return };
-        let alive = relay.kept_alive();
-        let beat = if now < relay.young_until { u64::MAX } else { relay.held_up_to(alive, alive) };
+        let alive = relay.kept_alive_before();
+        let beat = if now < relay.young_until { u64::MAX } else { relay.confirms_up_to(alive) };
         if needs.iter().any(|needed| *needed <= beat) {
             return self.drive(session, now, |relay, out| relay.candidate.confirm(beat, out));
         }

@@ -16,8 +16,9 @@ impl NodeCore {
     pub fn on_peer_link(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         let is_up = up.is_ok();
         self.up.insert(peer, up);
-        self.connecting &= self.peers_up() + 1 < self.settings.addresses.len();
+        self.connecting &= self.peers_up() < self.peers().count();
         if is_up {
+            self.greet_peer(peer);
             self.leaving_peers.remove(peer);
             self.watch.forget_votes_of(peer);
             self.send_all_watches(peer);
@@ -169,6 +170,6 @@ impl NodeCore {
     pub fn is_idle(&self, now: Time) -> bool {
         let waited = self.leaving.is_some_and(|since| now.since(since) >= LEAVE_DELAY);
         let votes = self.voter.ballots().any(|(_, ballot)| ballot.vote().is_some());
-        waited || !votes || self.settings.addresses.len() == 1
+        waited || !votes || self.electorate.len() == 1
     }
 }

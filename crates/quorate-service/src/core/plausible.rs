@@ -38,8 +38,13 @@ impl NodeCore {
         from: ProcessId,
         message: &PeerMessage,
     ) -> Result<(), &'static str> {
-        if from == self.settings.id || from.index() >= self.settings.addresses.len() {
+        let knows = self.membership.is_joining() || self.membership.addresses.contains_key(&from);
+        if from == self.settings.id || !knows {
             return Err("the sender is not a peer");
+        }
+        // Nothing is accepted before the members were compared.
+        if !matches!(message, PeerMessage::Chain(_)) && !self.membership.greeted.contains(from) {
+            return Err("the sender has not told which members it knows");
         }
         let numbers = match message {
             PeerMessage::ClientAddress(address) if address.len() > ADDRESS_MOST => {
@@ -121,9 +126,10 @@ fn to_candidate(message: &ToCandidate<Name>) -> Numbers {
             Numbers { number: *attempt, claim: Some(*claim), stamp: 0 }
         }
         ToCandidate::Inquire { claim, .. } => Numbers { claim: Some(*claim), ..Numbers::default() },
-        ToCandidate::Gone { .. } | ToCandidate::Unavailable | ToCandidate::Refused { .. } => {
-            Numbers::default()
-        }
+        ToCandidate::Gone { .. }
+        | ToCandidate::Unavailable
+        | ToCandidate::Outdated { .. }
+        | ToCandidate::Refused { .. } => Numbers::default(),
     }
 }
 
@@ -137,7 +143,9 @@ mod tests {
         let core = node_of_three(0);
         let peer = ProcessId::new(1);
         let asked = 1;
-        let known = |floor, clock| PeerMessage::Voter(VoterMessage::Known { asked, floor, clock });
+        let known = |floor, clock| {
+            PeerMessage::Voter(VoterMessage::Known { asked, config: 0, floor, clock })
+        };
         assert_eq!(core.is_plausible(peer, &known(5, 5)), Ok(()));
         assert!(core.is_plausible(peer, &known(u64::MAX, 5)).is_err());
         assert!(core.is_plausible(peer, &known(5, u64::MAX)).is_err());

@@ -19,6 +19,7 @@ const QUESTION_TIMEOUT: Span = Span::from_millis(500);
 #[derive(Debug)]
 pub(super) struct PendingQuestion {
     call_id: CallId,
+    question: Question,
     /// Voters that have not replied yet.
     open: ProcessSet,
     /// Voters that have replied and do not abstain.
@@ -88,15 +89,35 @@ impl NodeCore {
         self.counter += 1;
         let number = self.counter;
         let mut open: ProcessSet = self.peers_that_are_up().into_iter().collect();
+        let index = self.electorate.index();
         for peer in &open {
-            self.send(peer, PeerMessage::Question(number, question.clone()));
+            self.send(peer, PeerMessage::Question(number, index, question.clone()));
         }
         open.insert(self.settings.id);
         let responded = ProcessSet::new();
-        self.pending_questions.insert(number, PendingQuestion { call_id, open, responded, state });
+        let pending =
+            PendingQuestion { call_id, question: question.clone(), open, responded, state };
+        self.pending_questions.insert(number, pending);
         self.alarms.insert((now + QUESTION_TIMEOUT, Alarm::Question(number)));
         let reply = self.reply(question, now);
         self.on_reply(number, self.settings.id, reply, now);
+    }
+
+    /// Repeats all open questions, because the voters have changed: to new voters, and to those that do not answer a node
+    /// with an older configuration.
+    pub(super) fn ask_again(&mut self, now: Time) {
+        let (index, up) = (self.electorate.index(), self.peers_that_are_up());
+        let mut repeated = Vec::new();
+        for (number, pending) in &mut self.pending_questions {
+            for peer in up.iter().filter(|peer| !pending.responded.contains(**peer)) {
+                pending.open.insert(*peer);
+                repeated.push((*peer, *number, pending.question.clone()));
+            }
+        }
+        for (peer, number, question) in repeated {
+            self.send(peer, PeerMessage::Question(number, index, question));
+        }
+        self.deliver_local(now);
     }
 
     /// Returns the number of list questions that a caller waits for.
@@ -257,7 +278,7 @@ impl NodeCore {
 
     /// Answers the call with the replies that have arrived.
     pub(super) fn close_question(&mut self, number: u64, now: Time) {
-        let Some(PendingQuestion { call_id, open, responded, state }) =
+        let Some(PendingQuestion { call_id, open, responded, state, .. }) =
             self.pending_questions.remove(&number)
         else {
             return;

@@ -208,17 +208,17 @@ impl Relay {
         origin: Origin,
         ttl: Span,
         (id, incarnation): (CandidateId, u64),
-        electorate: Electorate,
+        (electorate, previous): (Electorate, Option<Electorate>),
         caller: CallerId,
         now: Time,
     ) -> Self {
         let beat = Beat { incarnation, number: 0 };
-        let session = Presented { session: origin.id(), ttl, beat, relayed: true };
+        let session = Presented { session: origin.id(), ttl, beat, relayed: true, config: 0 };
         Self {
             origin,
             ttl,
             id,
-            candidate: Candidate::new(id, electorate, session).recording_entries(),
+            candidate: Candidate::new(id, electorate, session).recording_entries().after(previous),
             called: now,
             beats: VecDeque::new(),
             pending: Vec::new(),
@@ -274,6 +274,21 @@ impl Relay {
             true => self.candidate.echoed_continuously().map_or(0, |beat| beat.number),
             false => self.echoed(),
         }
+    }
+
+    /// The newest beat with which further voters may be confirmed.
+    pub(super) fn kept_alive_before(&self) -> u64 {
+        self.candidate.echoed_to_confirm().map_or(0, |beat| beat.number)
+    }
+
+    /// The same as [`Self::held_up_to`], for the confirmation of further voters.
+    pub(super) fn confirms_up_to(&self, beat: u64) -> u64 {
+        let good = |request: &RequestId| {
+            let listed = self.candidate.recorded_before(*request).map(|(_, beat)| beat.number);
+            let held = self.held(*request).map(|(_, beat)| beat);
+            held.max(listed).unwrap_or(0)
+        };
+        self.recorded_since(beat).keys().map(good).fold(beat, u64::min)
     }
 
     /// Returns whether the client may learn that its session is open. Whichever node continues a lease has to find it

@@ -135,7 +135,7 @@ impl NodeCore {
         for (request, (name, candidate)) in others {
             let node = node_of(candidate);
             let is_gone = node == self.settings.id && candidate != id;
-            let known = node.index() < self.settings.addresses.len();
+            let known = self.membership.addresses.contains_key(&node);
             if is_gone || !known || avoided.contains(node) {
                 self.adopt((request, name), since, now);
             } else if !is_announced {

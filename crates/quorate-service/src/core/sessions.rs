@@ -68,6 +68,10 @@ impl NodeCore {
     ) {
         let ClientMessage { number, sent, call } = message;
         let call_id = (caller, number);
+        // Without members there is nobody to ask.
+        if self.membership.is_joining() && !matches!(call, Call::Status | Call::Members) {
+            return self.answer(call_id, CallResponse::Failed(Failure::NoQuorum));
+        }
         let clock = match caller {
             CallerId::Connection(_) => Some(caller),
             CallerId::FrontEnd(_) | CallerId::Node => None,
@@ -116,6 +120,8 @@ impl NodeCore {
             Call::CheckToken { name, token } => self.check_token(call_id, name, token, now),
             Call::ForceRelease { name, reason } => self.force_release(call_id, name, reason, now),
             Call::Watch { prefix } => self.watch(call_id, prefix, now),
+            Call::Members => Some(CallResponse::Members(Box::new(self.members_status()))),
+            Call::ChangeMembers(change) => self.change_members(call_id, &change, now),
             Call::Status => Some(CallResponse::Status(Box::new(self.status()))),
             Call::Attach { session: key, client_name, client_location, candidate } => {
                 Some(self.attach(call_id, key, (client_name, client_location), candidate, now))
@@ -139,6 +145,9 @@ impl NodeCore {
         now: Time,
     ) {
         let (call_id, origin) = ((caller, 1), Origin::Lease(lease));
+        if self.membership.is_joining() {
+            return self.answer(call_id, CallResponse::Failed(Failure::NoQuorum));
+        }
         let sent = Sent { at: now.0 / 1_000, clock: None };
         let acquire = |name, number, why, enqueue| {
             let (wait_ms, inside) = (None, None);
@@ -241,7 +250,9 @@ impl NodeCore {
     pub(super) fn start_relay(&mut self, origin: Origin, ttl: Span, caller: CallerId, now: Time) {
         let session = origin.id();
         let ids = (self.new_candidate(), self.unique_number());
-        let relay = Relay::new(origin, ttl, ids, self.electorate.clone(), caller, now);
+        let previous = self.membership.chain.present().previous();
+        let voters = (self.electorate.clone(), previous);
+        let relay = Relay::new(origin, ttl, ids, voters, caller, now);
         self.candidates.insert(ids.0, session);
         self.relays.insert(session, relay);
         self.alarms.insert((now + ttl + expiry_margin(ttl), Alarm::Relay(session)));

@@ -1,6 +1,5 @@
 //! Status and readiness of the node.
 
-use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{MemberStatus, NodeStatus};
 
@@ -31,7 +30,9 @@ impl NodeCore {
     fn reachable(&self) -> ProcessSet {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
         let connected: ProcessSet = up.chain([self.settings.id]).collect();
-        &connected - &self.suspected
+        let foreign = self.membership.foreign.keys().copied().collect();
+        let known = &(&connected - &self.suspected) - &foreign;
+        &known & &self.electorate.all()
     }
 
     /// Returns whether the reachable voters contain a quorum.
@@ -53,7 +54,13 @@ impl NodeCore {
             reasons
                 .push(format!("disk: the state file cannot be written ({why}); the node retries"));
         }
-        if !self.voter.is_voting() {
+        if self.membership.chain.stays_out() {
+            reasons.push(
+                "lost: the data folder of this node was lost; it votes again once the other members have renewed the \
+                 configuration twice, which they do by themselves while a majority of them is up"
+                    .to_owned(),
+            );
+        } else if !self.voter.is_voting() {
             reasons.push(
                 "abstaining: the voter has forgotten its votes; it votes again once no client can rely on them and, if its \
                  disk has no mark, once it has learned the last numbers from a quorum of voters that remember theirs"
@@ -71,12 +78,13 @@ impl NodeCore {
         if !self.has_quorum() {
             let terms_differ = self.peer_errors.iter().filter(|(_, error)| error.terms_differ);
             reasons.extend(terms_differ.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
-            let (heard, n) = (self.reachable().len(), self.settings.addresses.len());
+            reasons.extend(self.membership.foreign.values().map(|text| format!("terms: {text}")));
+            let (heard, n) = (self.reachable().len(), self.electorate.len());
             reasons
                 .push(format!("no-quorum: {heard} of {n} nodes are reachable, including this one"));
         } else if self.connecting {
             // The next node of a rolling restart may stop as soon as this one is ready.
-            let (up, peers) = (self.peers_up(), self.settings.addresses.len() - 1);
+            let (up, peers) = (self.peers_up(), self.peers().count());
             reasons.push(format!(
                 "connecting: {up} of {peers} peers are connected; the node is ready once all are, or 2 s after its start"
             ));
@@ -123,26 +131,27 @@ impl NodeCore {
 
     pub(super) fn status(&self) -> NodeStatus {
         let settings = &self.settings;
-        let member = |(node, address): (u32, &String)| {
-            let id = ProcessId::new(node);
+        let member = |(id, address): (ProcessId, &str)| {
+            let node = id.number();
             let (state, own) = (self.up.get(&id), settings.id == id);
             MemberStatus {
                 node,
-                address: address.clone(),
+                address: address.to_owned(),
                 clients: match own {
                     true => settings.client_address.clone(),
                     false => self.client_addresses.get(&id).cloned(),
                 },
                 up: own || matches!(state, Some(Ok(()))),
                 suspected: self.suspected.contains(id),
-                last_error: match state {
-                    Some(Ok(())) => None,
+                last_error: match (state, self.membership.foreign.get(&id)) {
                     _ if own => None,
+                    (_, Some(text)) => Some(text.clone()),
+                    (Some(Ok(())), None) => None,
                     _ if self.peer_errors.contains_key(&id) => {
                         self.peer_errors.get(&id).map(|error| error.text.clone())
                     }
-                    Some(Err(why)) => Some(why.clone()),
-                    None => Some("never connected".to_owned()),
+                    (Some(Err(why)), None) => Some(why.clone()),
+                    (None, None) => Some("never connected".to_owned()),
                 },
             }
         };
@@ -152,7 +161,7 @@ impl NodeCore {
             cluster: settings.cluster,
             votes: self.voter.is_voting(),
             quorum: self.has_quorum(),
-            quorums: settings.coterie.name().to_owned(),
+            quorums: self.membership.chain.present().target().quorums.clone(),
             lease_us: terms.ttl_most.0 / 1_000,
             // The slowest voter drops a session after one ttl by its own clock. Then one message gives the vote
             // to the next request.
@@ -163,7 +172,7 @@ impl NodeCore {
             locks: self.voter.ballots().len() as u64,
             messages: self.metrics.sent(),
             reasons: self.reasons(),
-            members: (0..).zip(&settings.addresses).map(member).collect(),
+            members: self.membership.members().into_iter().map(member).collect(),
         }
     }
 }

@@ -2,13 +2,16 @@
 //! which voters to avoid.
 
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateId, Electorate, Record, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
+    CandidateId, Chain, Record, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::{Belief, Effect, Effects, Process, ProcessId, Recipients, Time};
-use quorate_protocol::{Name, ServerMessage};
+use quorate_protocol::{Members, Name, ServerMessage};
 
 use super::{Action, Alarm, GOSSIP, LocalMessage, NodeCore, Settings, VoterStart};
 use crate::peer::PeerMessage;
+
+/// A message between failure detectors.
+type DetectorMessage = <super::VcubeDiagnosis as Process>::Message;
 
 /// Position of the node number in a candidate's identifier. The bits below it are random.
 const NODE_SHIFT: u32 = 56;
@@ -19,7 +22,8 @@ pub(super) fn node_of(candidate: CandidateId) -> ProcessId {
 }
 
 /// Creates the voter from the state that it remembers.
-pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> Voter<Name> {
+pub(super) fn start(settings: &Settings, chain: &Chain<Members>, now: Time) -> Voter<Name> {
+    let electorate = chain.present().electorate();
     let mut voter = Voter::new(settings.id, electorate.clone(), settings.terms);
     match settings.voter.clone() {
         VoterStart::New => {}
@@ -28,6 +32,8 @@ pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> 
             voter = voter.restored(restart_id, records, now)
         }
     }
+    let mut voter = voter.in_configuration(electorate, chain.previous(), now);
+    voter.stay_out(chain.stays_out());
     match settings.ceiling {
         Some(ceiling) => voter.with_ceiling(ceiling),
         None => voter,
@@ -114,6 +120,9 @@ impl NodeCore {
             }
         }
         let (me, node) = (self.settings.id, node_of(candidate));
+        if matches!(message, ToCandidate::Outdated { .. }) {
+            return self.tell_of_members(candidate);
+        }
         if let Some(caller) = self.direct.caller(candidate) {
             match self.actions.last_mut() {
                 Some(Action::SendClient(to, ServerMessage::FromVoter(batch))) if *to == caller => {
@@ -123,7 +132,7 @@ impl NodeCore {
             }
         } else if node == me {
             self.local_messages.push_back(LocalMessage::ToCandidate(me, candidate, message));
-        } else if node.index() < self.settings.addresses.len() {
+        } else if self.membership.addresses.contains_key(&node) {
             self.send(node, PeerMessage::ToCandidate(candidate, message));
         }
     }
@@ -158,9 +167,21 @@ impl NodeCore {
         }
     }
 
+    /// Tells a candidate that there is a newer configuration than the one that it uses.
+    fn tell_of_members(&mut self, candidate: CandidateId) {
+        let node = node_of(candidate);
+        if let Some(caller) = self.direct.caller(candidate) {
+            let known = Box::new(self.members_known());
+            self.send_client(caller, ServerMessage::Changes(known));
+        } else if node != self.settings.id && self.membership.addresses.contains_key(&node) {
+            self.greet_peer(node);
+        }
+    }
+
     pub(super) fn gossip(&mut self, now: Time) {
         self.alarms.insert((now + GOSSIP, Alarm::Gossip));
         self.with_voter(now, |voter, out| voter.gossip(out));
+        self.tick_chain(now);
         let voter = &self.voter;
         self.texts.sweep(|session| voter.session(session).is_some(), now);
         self.watch.sweep();
@@ -182,14 +203,15 @@ impl NodeCore {
         input(&mut self.detector, &mut out);
         for effect in out.drain().collect::<Vec<_>>() {
             match effect {
-                Effect::Send { to, message } => self.send(to, PeerMessage::Detector(message)),
+                Effect::Send { to, message } => self.send_detector(to, message),
                 Effect::Multicast { to, message } => {
                     let chosen = |peer: &ProcessId| match &to {
                         Recipients::Set(set) => set.contains(*peer),
                         _ => true,
                     };
-                    for peer in self.peers().filter(chosen).collect::<Vec<_>>() {
-                        self.send(peer, PeerMessage::Detector(message.clone()));
+                    let all = ProcessId::all(self.membership.positions.len());
+                    for position in all.filter(chosen) {
+                        self.send_detector(position, message.clone());
                     }
                 }
                 Effect::SetTimer { timer, after } => {
@@ -205,20 +227,47 @@ impl NodeCore {
         }
     }
 
+    /// Sends a message to the detector of the member at this position.
+    fn send_detector(&mut self, position: ProcessId, message: DetectorMessage) {
+        let index = self.electorate.index();
+        let peer = self.membership.positions.get(position.index()).copied();
+        if let Some(peer) = peer.filter(|peer| *peer != self.settings.id) {
+            self.send(peer, PeerMessage::Detector(index, message));
+        }
+    }
+
+    /// Handles a message of a member's detector. Detectors of other configurations have other positions.
+    pub(super) fn on_detector_message(
+        &mut self,
+        from: ProcessId,
+        index: u64,
+        message: DetectorMessage,
+        now: Time,
+    ) {
+        let position = self.membership.positions.iter().position(|id| *id == from);
+        if let Some(position) = position.filter(|_| index == self.electorate.index()) {
+            let position = ProcessId::from_index(position);
+            self.with_detector(now, |detector, out| detector.on_message(position, message, out));
+        }
+    }
+
     /// Handles a change of suspicion. A wrong suspicion only costs messages: a suspected voter is avoided, and
     /// its votes still count.
     fn deliver_suspicion(&mut self, belief: Belief, now: Time) {
+        let Some(peer) = self.membership.positions.get(belief.about().index()).copied() else {
+            return;
+        };
         let changed = match belief {
-            Belief::Crashed(peer) => self.suspected.insert(peer),
-            Belief::Alive(peer) => self.suspected.remove(peer),
+            Belief::Crashed(_) => self.suspected.insert(peer),
+            Belief::Alive(_) => self.suspected.remove(peer),
         };
         if !changed {
             return;
         }
         self.metrics.count_suspicion(belief);
         match belief {
-            Belief::Crashed(peer) => self.avoid_everywhere(peer, now),
-            Belief::Alive(peer) => self.resume_everywhere(peer, now),
+            Belief::Crashed(_) => self.avoid_everywhere(peer, now),
+            Belief::Alive(_) => self.resume_everywhere(peer, now),
         }
     }
 

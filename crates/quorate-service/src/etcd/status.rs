@@ -24,6 +24,7 @@ pub(super) fn of(failure: Failure, service: &str) -> Status {
             (Code::ResourceExhausted, format!("etcdserver: too many requests: {why}"))
         }
         Failure::NoQuorum => (Code::Unavailable, "etcdserver: no leader".to_owned()),
+        Failure::NotNow(why) => (Code::FailedPrecondition, format!("etcdserver: {why}")),
         Failure::Leaving => (Code::Unavailable, "etcdserver: server stopped".to_owned()),
     };
     Status::new(code, text)

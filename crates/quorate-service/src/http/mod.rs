@@ -7,6 +7,7 @@
 mod admission;
 mod events;
 mod locks;
+mod members;
 mod model;
 #[cfg(feature = "openapi")]
 mod openapi;
@@ -98,6 +99,8 @@ routes! {
     post "/v1/check-token" => locks::check_token,
     post "/v1/force-release" => locks::force_release,
     get "/v1/watch" => events::watch,
+    get "/v1/members" => members::show,
+    post "/v1/members" => members::change,
     get "/v1/status" => status::status,
     get "/livez" => status::live,
     get "/readyz" => status::ready,

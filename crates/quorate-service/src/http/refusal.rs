@@ -89,6 +89,7 @@ impl From<Failure> for Refusal {
             Failure::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "too-much"),
             Failure::Free => (StatusCode::NOT_FOUND, "free"),
             Failure::NoQuorum => (StatusCode::SERVICE_UNAVAILABLE, "no-quorum"),
+            Failure::NotNow(_) => (StatusCode::CONFLICT, "not-now"),
             Failure::Leaving => (StatusCode::SERVICE_UNAVAILABLE, "leaving"),
         };
         Self::new(status, code, failure)

@@ -6,7 +6,7 @@ use crate::support::Web;
 use quorate_client::{Client, Credentials, Error, Failure, Session, SessionOptions};
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use quorate_service::{Extras, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch};
 use serde_json::json;
 
 /// Starts one node with two clients: `ci` with a token and `ops` with a certificate. A certificate for `nobody` exists, but
@@ -41,7 +41,8 @@ async fn node(folder: &Path) -> Node {
     let file = folder.join("node.toml");
     std::fs::write(&file, text).expect("a file");
     let config = NodeConfig::read(&file).expect("it is sound");
-    let (node, _) = launch(&config, true, Extras::default()).await.expect("it starts");
+    let (node, _) =
+        launch(&config, FirstStart::of_cluster(true), Extras::default()).await.expect("it starts");
     while !node.is_ready().await {
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::cluster;
 use quorate_client::{Client, Error, Failure, Loss, Moment, Session, SessionOptions};
-use quorate_service::{Extras, LocalCluster, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, LocalCluster, Node, NodeConfig, launch};
 
 const TTL: Duration = Duration::from_millis(1_500);
 
@@ -98,7 +98,9 @@ impl Nodes {
         let file = self.folder.path().join(format!("node-{node}.toml"));
         std::fs::write(&file, text).expect("a disk");
         let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-        let (started, _) = launch(&config, new, Extras::default()).await.expect("it starts");
+        let (started, _) = launch(&config, FirstStart::of_cluster(new), Extras::default())
+            .await
+            .expect("it starts");
         self.nodes[node] = Some(started);
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::{Client, SessionOptions};
-use quorate_service::{Extras, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch};
 
 use super::Web;
 
@@ -45,7 +45,9 @@ impl Cluster {
 
     pub(crate) async fn launch(&mut self, node: usize, new: bool) {
         let config = self.config(node);
-        let (started, _) = launch(&config, new, Extras::default()).await.expect("it starts");
+        let (started, _) = launch(&config, FirstStart::of_cluster(new), Extras::default())
+            .await
+            .expect("it starts");
         self.nodes[node] = Some(started);
     }
 

@@ -11,7 +11,7 @@ use quorate_sim::notation::{NotationError, parse_span};
 
 /// Parses a duration of the real world. It needs a unit: a plain number would be nanoseconds in a scenario, and seconds to most
 /// readers.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let error = || NotationError::new("a time with a unit, such as 500ms, 2s, 5m or 1h", text);
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = &text[..text.len() - unit.len()];
@@ -95,7 +95,10 @@ Example of a configuration file:
   certificate = \"certs/node-0.pem\"
   key = \"certs/node-0.key\"
 
-Use --new-cluster only for the very first start of all nodes. A node that restarts without its data \
+A node that joins a running cluster has a number of its own, `listen = \"HOST:PORT\"` and no [peers]. Start it with \
+--join, and add it with `quorate members add`.
+
+Use --new-cluster only for the very first start of all nodes, and --join only for the very first start of a node. A node that restarts without its data \
 abstains from voting for a while, and then asks the other nodes. SIGHUP reloads the certificates. \
 SIGTERM moves the sessions of clients to another node, and then stops this one.
 
@@ -117,6 +120,9 @@ pub(crate) struct NodeFlags {
     /// Start a new cluster, in which no node has voted before
     #[arg(long)]
     pub(crate) new_cluster: bool,
+    /// Start a new node, which then joins a cluster with `quorate members add`
+    #[arg(long, conflicts_with = "new_cluster")]
+    pub(crate) join: bool,
     /// Format of the log on stderr
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) log: LogFormat,
@@ -214,7 +220,7 @@ pub(crate) struct BecomeCommandFlags {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Flags of `quorate status` and `quorate members`.
+/// Flags of `quorate status`.
 #[derive(Debug, Args)]
 pub(crate) struct StatusFlags {
     /// Print JSON

@@ -1,4 +1,4 @@
-//! `quorate status`, `members`, `locks` and `release`: administration of a cluster.
+//! `quorate status`, `locks` and `release`: administration of a cluster.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -54,28 +54,6 @@ pub(crate) fn status(flags: &StatusFlags) -> CommandResult {
     Ok(exit_code(status.quorum))
 }
 
-pub(crate) fn members(flags: &StatusFlags) -> CommandResult {
-    let status = fetch_status(flags)?;
-    let mut out = anstream::stdout().lock();
-    if flags.json {
-        let members: Vec<_> = status.members.iter().map(member_json).collect();
-        serde_json::to_writer(&mut out, &json!({ "members": members }))
-            .map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        for member in &status.members {
-            let state = match (&member.last_error, member.up) {
-                (_, true) => "up".to_owned(),
-                (Some(why), false) => format!("down: {}", plain(why)),
-                (None, false) => "down".to_owned(),
-            };
-            writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
-        }
-    }
-    out.flush()?;
-    Ok(exit_code(status.quorum))
-}
-
 fn fetch_status(flags: &StatusFlags) -> Result<NodeStatus, CommandError> {
     cluster::runtime()?.block_on(async {
         let client = cluster::client(&flags.cluster)?;
@@ -83,7 +61,7 @@ fn fetch_status(flags: &StatusFlags) -> Result<NodeStatus, CommandError> {
     })
 }
 
-fn exit_code(good: bool) -> ExitCode {
+pub(super) fn exit_code(good: bool) -> ExitCode {
     ExitCode::from(u8::from(!good))
 }
 
@@ -107,7 +85,7 @@ fn status_json(status: &NodeStatus) -> serde_json::Value {
     })
 }
 
-fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
+pub(super) fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
     json!({
         "node": member.node,
         "address": member.address,
@@ -176,7 +154,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
 }
 
 /// Text from other clients, with control characters escaped for the terminal.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     quorate_client::escaped(text).to_string()
 }
 

@@ -22,6 +22,8 @@ pub(crate) mod list;
 pub(crate) mod locked_command;
 #[cfg(feature = "service")]
 pub(crate) mod log;
+#[cfg(feature = "service")]
+pub(crate) mod members;
 pub(crate) mod merge;
 #[cfg(feature = "service")]
 pub(crate) mod node;

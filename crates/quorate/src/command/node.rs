@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_service::{Extras, Node, NodeConfig, SpanSink, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, SpanSink, launch};
 use sd_notify::NotifyState;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -34,7 +34,11 @@ pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
             None => None,
         };
         let extras = Extras { pages: Some(quorate_console::router(None)), spans };
-        let (node, tls) = launch(&config, flags.new_cluster, extras).await.map_err(CommandError::new)?;
+        let first_start = match flags.join {
+            true => FirstStart::NewNode,
+            false => FirstStart::of_cluster(flags.new_cluster),
+        };
+        let (node, tls) = launch(&config, first_start, extras).await.map_err(CommandError::new)?;
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
         notify_systemd(&[NotifyState::Ready]);
         let mut reload = signal(SignalKind::hangup())

@@ -35,6 +35,10 @@ pub struct GrantedVote {
     pub entered: Option<(u64, u64)>,
     /// The first token on record.
     pub first: Option<u64>,
+    /// Index of the configuration in which the record was made.
+    pub recorded_in: u64,
+    /// Index of the configuration in which the claim's candidate has requested the vote.
+    pub config: u64,
     /// After a force release: the vote is no longer renewed and is freed at this time of the voter's clock.
     pub frozen: Option<Time>,
 }
@@ -45,6 +49,7 @@ pub(super) struct Waiter {
     pub(super) claim: Claim,
     pub(super) inside: Option<u64>,
     pub(super) beats: u64,
+    pub(super) config: u64,
 }
 
 impl Ballot {
@@ -77,9 +82,15 @@ impl Ballot {
         self.vote.as_mut().filter(|vote| vote.claim.request == request)
     }
 
+    /// The first waiter whose candidate knows the configuration of this index. Others have to ask again.
+    pub(super) fn first_waiter(&self, config: u64) -> Option<(Key, Waiter)> {
+        let mut waiters = self.queue.iter().filter(|(_, waiter)| waiter.config >= config);
+        waiters.next().map(|(key, waiter)| (*key, *waiter))
+    }
+
     /// The vote to ask back for an older waiter, if any. A frozen vote is not asked back: its client was notified to stop.
-    pub(super) fn asks_back(&self) -> Option<GrantedVote> {
-        let (first, _) = self.queue.first_key_value()?;
-        self.vote.filter(|vote| vote.frozen.is_none() && *first < (vote.stamp, vote.claim.request))
+    pub(super) fn asks_back(&self, config: u64) -> Option<GrantedVote> {
+        let (first, _) = self.first_waiter(config)?;
+        self.vote.filter(|vote| vote.frozen.is_none() && first < (vote.stamp, vote.claim.request))
     }
 }

@@ -4,6 +4,7 @@
 //! has echoed, and only the client knows when it sent that beat.
 
 mod account;
+mod change;
 mod continuity;
 mod pursuit;
 mod tokens;
@@ -33,6 +34,8 @@ pub struct Candidate<K: Name> {
     /// Whether a token is recorded at a quorum before it is reported to the client. This is for clients that cannot
     /// pass the token on to another candidate.
     records_entries: bool,
+    /// The electorate of the configuration before.
+    previous: Option<Electorate>,
     views: Vec<View<K>>,
     pursuits: SortedMap<RequestId, Pursuit<K>>,
 }
@@ -60,15 +63,20 @@ struct ArrivedVote {
     beat: Beat,
     version: u64,
     entered: Option<(u64, u64)>,
+    recorded_in: u64,
     ended: u64,
+    config: u64,
+    floor: u64,
 }
 
 impl<K: Name> Candidate<K> {
     /// Creates a candidate for a session whose client begins with this beat.
     pub fn new(id: CandidateId, electorate: Electorate, session: Presented) -> Self {
-        let views = alloc::vec![View::default(); electorate.len()];
-        let (issued, records_entries) = (0, false);
-        Self { id, electorate, session, issued, records_entries, views, pursuits: SortedMap::new() }
+        let views = alloc::vec![View::default(); electorate.bound()];
+        let session = Presented { config: electorate.index(), ..session };
+        let (issued, records_entries, previous) = (0, false, None);
+        let pursuits = SortedMap::new();
+        Self { id, electorate, session, issued, records_entries, previous, views, pursuits }
     }
 
     /// The same candidate, which records tokens at the voters before it reports them.
@@ -137,7 +145,7 @@ impl<K: Name> Candidate<K> {
     /// later then know their positions. This matters most to a client that is inside: with a young stamp it would wait
     /// for a spare vote behind clients that wait for it.
     pub fn announce(&self, out: &mut CandidateEffects<K>) {
-        out.extend(ProcessId::all(self.views.len()).map(|voter| self.beat_to(voter)));
+        out.extend(self.electorate.all().iter().map(|voter| self.beat_to(voter)));
     }
 
     fn beat_to(&self, voter: ProcessId) -> CandidateEffect<K> {
@@ -258,7 +266,7 @@ impl<K: Name> Candidate<K> {
     /// Ends the session on behalf of the client.
     pub fn end(&mut self, out: &mut CandidateEffects<K>) {
         self.pursuits.clear();
-        for voter in ProcessId::all(self.electorate.len()) {
+        for voter in &self.electorate.all() {
             let session = self.session.session;
             out.push(CandidateEffect::Send(voter, ToVoter::End { session }));
         }
@@ -318,19 +326,33 @@ impl<K: Name> Candidate<K> {
                 clock,
                 version,
                 entered,
+                recorded_in,
                 ended,
+                config,
+                floor,
                 ..
             } => {
                 self.hear_clock(voter, clock);
-                let arrived =
-                    ArrivedVote { claim, vote, last, stamp, beat, version, entered, ended };
+                let arrived = ArrivedVote {
+                    claim,
+                    vote,
+                    last,
+                    stamp,
+                    beat,
+                    version,
+                    entered,
+                    recorded_in,
+                    ended,
+                    config,
+                    floor,
+                };
                 self.on_vote(voter, arrived, out);
             }
             ToCandidate::Behind { claim, epoch, stamp, place, clock, ended, .. } => {
                 self.hear_clock(voter, clock);
                 self.on_behind(voter, claim, epoch, (stamp, place, ended), out);
             }
-            ToCandidate::Raised { claim, vote, last, entered, .. } => {
+            ToCandidate::Raised { claim, vote, last, entered, recorded_in, .. } => {
                 let records = self.records_entries;
                 let Some(pursuit) = self.pursuit(claim) else { return };
                 let Some(counted) = pursuit.votes.get_mut(&voter).filter(|it| it.vote == vote)
@@ -338,6 +360,7 @@ impl<K: Name> Candidate<K> {
                     return;
                 };
                 counted.last = counted.last.max(last);
+                counted.recorded_in = counted.recorded_in.max(recorded_in);
                 counted.entered = entered.or(counted.entered);
                 let found = entered.map(|token| (claim.attempt, token));
                 counted.found = found.or(counted.found);
@@ -358,6 +381,8 @@ impl<K: Name> Candidate<K> {
                 self.tell(request, out);
             }
             ToCandidate::Unavailable => self.avoid(voter, out),
+            // The driver gets the configuration and calls `adopt`.
+            ToCandidate::Outdated { .. } => {}
             ToCandidate::Refused { session, ttl } => {
                 if session == self.session.session {
                     out.push(CandidateEffect::Refused(ttl));
@@ -493,14 +518,20 @@ impl<K: Name> Candidate<K> {
     }
 
     fn on_vote(&mut self, voter: ProcessId, arrived: ArrivedVote, out: &mut CandidateEffects<K>) {
-        let ArrivedVote { claim, vote, last, stamp, beat, version, entered, ended } = arrived;
+        let ArrivedVote { claim, vote, last, stamp, beat, version, .. } = arrived;
+        let ArrivedVote { entered, recorded_in, ended, config, floor, .. } = arrived;
         if !self.enter_epoch(voter, vote.epoch) {
             return;
         }
         self.end_earlier(claim, ended, out);
         let beat = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
         let (records, rank) = (self.records_entries, self.rank(claim.request));
+        let is_late = config < self.electorate.index();
         let Some(pursuit) = self.pursuit(claim) else { return };
+        // It answers a request of an earlier configuration. The voter may have learned numbers of others since.
+        if is_late && pursuit.inside.is_none() {
+            return;
+        }
         let lock = pursuit.lock.clone();
         if pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote) {
             // The vote was given back, and the YIELD was lost.
@@ -512,7 +543,17 @@ impl<K: Name> Candidate<K> {
         }
         let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt).map(|it| it.1);
         let found = entered;
-        let counted = Counted { vote, last, stamp, beat, version, entered: recorded, found };
+        let counted = Counted {
+            vote,
+            last,
+            stamp,
+            beat,
+            version,
+            entered: recorded,
+            found,
+            recorded_in,
+            floor,
+        };
         let known = pursuit.votes.entry(voter).or_insert(counted);
         if known.vote == vote {
             known.last = known.last.max(last);
@@ -520,6 +561,8 @@ impl<K: Name> Candidate<K> {
             known.beat = known.beat.max(beat);
             known.entered = recorded.or(known.entered);
             known.found = found.or(known.found);
+            known.recorded_in = known.recorded_in.max(recorded_in);
+            // Numbers that the voter has learned since concern entries in later configurations.
         } else {
             *known = counted;
         }
@@ -563,12 +606,12 @@ impl<K: Name> Candidate<K> {
         vote: VoteId,
         out: &mut CandidateEffects<K>,
     ) {
-        let records = self.records_entries;
+        let (index, records) = self.records_in();
         let Some(pursuit) = self.pursuit(claim) else { return };
         let counted = pursuit.votes.get(&voter).filter(|counted| counted.vote == vote);
         // A vote without a record counts for no other candidate of a relayed session. If two requests have records at
         // some voters each, one of them gets the votes without a record.
-        let is_spare = records && counted.is_some_and(|it| !pursuit.may_be_recorded(it));
+        let is_spare = records && counted.is_some_and(|it| !pursuit.may_be_recorded(it, index));
         let recorded = pursuit.found.is_some() || pursuit.recording.is_some();
         let told = pursuit.inside.or(pursuit.granted);
         if told.is_some() || (recorded && !is_spare) {

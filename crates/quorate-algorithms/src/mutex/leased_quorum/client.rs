@@ -84,7 +84,7 @@ impl<K: Name> Client<K> {
     /// The session with the newest beat.
     pub fn presented(&self) -> Presented {
         let beat = Beat { incarnation: self.incarnation, number: self.beats };
-        Presented { session: self.session, ttl: self.ttl, beat, relayed: false }
+        Presented { session: self.session, ttl: self.ttl, beat, relayed: false, config: 0 }
     }
 
     /// Number of requests made so far.

@@ -134,6 +134,14 @@ impl<K: Name> DirectClient<K> {
         self.with_candidate(now, out, |candidate, effects| candidate.resume(voter, effects));
     }
 
+    /// Adopts a configuration with other voters.
+    pub fn adopt(&mut self, electorate: Electorate, now: Time, out: &mut DirectEffects<K>) {
+        self.with_candidate(now, out, |candidate, effects| {
+            // A direct client knows what it holds, so its voters need not be confirmed.
+            candidate.adopt(electorate, None, effects);
+        });
+    }
+
     /// The earliest time at which [`Self::wake`] has something to do. The driver schedules the beats.
     pub fn next_wake(&self) -> Option<Time> {
         self.client.next_wake()

@@ -26,6 +26,8 @@ pub struct Presented {
     /// Whether nodes run candidates for the session. Its client may use several of them at the same time, so all votes
     /// of the session lapse together: a beat through one node also extends the votes that another node has collected.
     pub relayed: bool,
+    /// Index of the newest configuration that the candidate knows.
+    pub config: u64,
 }
 
 /// A message of a candidate to a voter.
@@ -178,8 +180,14 @@ pub enum ToCandidate<K> {
         version: u64,
         /// Attempt and token of the record: the client may have learned that it is inside with this token.
         entered: Option<(u64, u64)>,
+        /// Index of the configuration in which the record was made.
+        recorded_in: u64,
         /// The last attempt of this request that the client has ended, as far as the voter knows.
         ended: u64,
+        /// Index of the configuration in which the candidate has requested the vote.
+        config: u64,
+        /// The vote counts only for a greater token than this one, which the voter has learned from other voters.
+        floor: u64,
     },
     /// The request waits in this voter's queue.
     Behind {
@@ -210,6 +218,8 @@ pub enum ToCandidate<K> {
         last: u64,
         /// The token that the voter has recorded for this claim, if any.
         entered: Option<u64>,
+        /// Index of the configuration in which the record was made.
+        recorded_in: u64,
     },
     /// The voter asks for its vote back, because an older request waits.
     Inquire {
@@ -242,6 +252,11 @@ pub enum ToCandidate<K> {
     },
     /// The voter does not vote at present.
     Unavailable,
+    /// The voter knows a configuration that is newer than the candidate's, and answers only candidates that know it.
+    Outdated {
+        /// Index of that configuration.
+        index: u64,
+    },
     /// The voter knows this session with another time-to-live, or its terms do not permit the presented one.
     Refused {
         /// The session that is refused.
@@ -275,6 +290,8 @@ pub struct Entry<K> {
     pub forced: bool,
     /// Attempt and token of the record: the client may have learned that it is inside with this token.
     pub entered: Option<(u64, u64)>,
+    /// Index of the configuration in which the record was made.
+    pub recorded_in: u64,
 }
 
 /// A call of a client to a candidate in a node. It is a beat and lists everything that the client wants, so that any

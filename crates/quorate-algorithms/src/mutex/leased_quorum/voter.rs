@@ -1,9 +1,12 @@
 //! The voter, one per node. It lends its vote for each lock to one claim at a time, while the claim's session lives.
 
+mod changes;
 mod peers;
 mod restart;
 mod sessions;
 mod votes;
+
+use alloc::vec::Vec;
 
 use quorate_core::{ProcessId, SortedMap, SortedSet, Span, Time};
 
@@ -45,6 +48,15 @@ pub struct Voter<K: Name> {
     /// Votes under a force release, with the times at which they are freed.
     frozen: SortedSet<(Time, K)>,
     abstains: Option<Abstains>,
+    change: Option<changes::Change>,
+    /// Whether the voter stays out after it has forgotten its votes, because it has lost more than these.
+    stays_out: bool,
+    /// Messages of candidates that know a newer configuration, until the voter knows it too.
+    early: Vec<(CandidateId, ToVoter<K>)>,
+    /// Tokens are greater than this number, which the voter has learned because of a change.
+    learned: u64,
+    /// Index of the configuration in which it has learned it.
+    learned_in: u64,
     /// After a restart, stamps are accepted unchanged until this time, because the voter has forgotten which clock
     /// values it has sent to sessions.
     trusts_until: Time,
@@ -129,6 +141,13 @@ pub enum Record<K> {
         /// The last epoch that was begun.
         epochs: u64,
     },
+    /// The voter has learned that tokens are greater than this number.
+    Learned {
+        /// Index of the configuration in which it has learned it.
+        index: u64,
+        /// The number.
+        floor: u64,
+    },
     /// A lock is idle and its ballot was evicted. The floor bounds its numbers.
     Forgotten {
         /// The lock that was evicted.
@@ -162,6 +181,11 @@ impl<K: Name> Voter<K> {
             ballots_most: BALLOTS_MOST,
             frozen: SortedSet::new(),
             abstains: None,
+            change: None,
+            stays_out: false,
+            early: Vec::new(),
+            learned: 0,
+            learned_in: 0,
             trusts_until: Time::ZERO,
         }
     }
@@ -188,6 +212,11 @@ impl<K: Name> Voter<K> {
         now: Time,
         out: &mut VoterEffects<K>,
     ) {
+        if let Some(config) = self.config_of(&message)
+            && !self.shares(from, config, &message, out)
+        {
+            return;
+        }
         match message {
             ToVoter::Beat { session, seen, waiting, confirms } => {
                 if self.accept(session, from, now, out) {
@@ -224,7 +253,7 @@ impl<K: Name> Voter<K> {
     /// The earliest time at which [`Self::wake`] has something to do.
     pub fn next_wake(&self) -> Option<Time> {
         let abstains = match &self.abstains {
-            Some(Abstains::Until { time, .. }) => Some(*time),
+            Some(Abstains::Until { time, .. }) if !self.stays_out => Some(*time),
             _ => None,
         };
         let lapses = self.lapses.first().map(|(time, ..)| *time);
@@ -235,6 +264,7 @@ impl<K: Name> Voter<K> {
     /// Handles everything that is due.
     pub fn wake(&mut self, now: Time, out: &mut VoterEffects<K>) {
         self.end_abstention(now, out);
+        self.learn_own(out);
         while let Some((_, session, incarnation)) =
             self.lapses.first().copied().filter(|(time, ..)| *time <= now)
         {
@@ -250,6 +280,11 @@ impl<K: Name> Voter<K> {
     /// restart of all voters.
     pub fn set_wall_clock(&mut self, millis: u64) {
         self.clock = self.clock.max(millis);
+    }
+
+    /// Changes when the voter has forgotten its votes.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
     }
 
     /// The voter's logical clock.
@@ -314,6 +349,9 @@ impl<K: Name> Voter<K> {
         show(&mut self.trusts_until.0);
         if let Some(Abstains::Until { time, .. }) = &mut self.abstains {
             show(&mut time.0);
+        }
+        if let Some(change) = &mut self.change {
+            show(&mut change.closes.0);
         }
         self.index_lapses();
         let mut frozen = SortedSet::new();

@@ -66,6 +66,7 @@ impl CoreMessage for Message {
                 // force. GONE answers a REQUEST that arrives after its RELEASE.
                 ToCandidate::Gone { .. }
                 | ToCandidate::Unavailable
+                | ToCandidate::Outdated { .. }
                 | ToCandidate::Refused { .. } => 11,
             },
         }

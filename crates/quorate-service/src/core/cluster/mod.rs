@@ -113,7 +113,10 @@ impl Cluster {
                     self.answers.insert(caller, answer);
                 }
                 Action::Reserve(mark) => self.nodes[from].reserved(mark, self.now),
-                Action::SendClient(..) | Action::Persist(_) => {}
+                Action::SendClient(..)
+                | Action::Persist(_)
+                | Action::PersistChain(_)
+                | Action::Peers(_) => {}
             }
         }
         count

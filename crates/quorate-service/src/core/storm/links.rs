@@ -117,10 +117,11 @@ impl World {
     pub(super) fn connect(&mut self, a: usize, b: usize) {
         let again = self.now + 20 * MS + self.rng.below(30 * MS);
         let up = self.nodes[a].core.is_some() && self.nodes[b].core.is_some();
+        let may_connect = a != b && self.may_connect(a, b);
         let running = self.nodes[a].backlog.is_none() && self.nodes[b].backlog.is_none();
         let link = self.links.entry(pair(a, b)).or_default();
         link.connecting = false;
-        if link.is_up() {
+        if link.is_up() || !may_connect {
             return;
         }
         if !up || !running || link.cut_until > self.now {

@@ -7,6 +7,7 @@
 //! client that waits must enter.
 
 mod calls;
+mod changes;
 mod clients;
 mod faults;
 mod links;
@@ -53,7 +54,10 @@ fn assert_busy(total: Counts, worlds: u64) {
 
 #[test]
 fn three_nodes_in_rough_weather() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, (0, 25));
+    let total = storms(
+        Setup { nodes: 3, gentle: false, hasty: false, trusting: false, spares: 0 },
+        (0, 25),
+    );
     assert_busy(total, 25);
     assert!(total.forgotten > 0 && total.lost > 0, "{total:?}");
 }
@@ -61,14 +65,14 @@ fn three_nodes_in_rough_weather() {
 #[test]
 fn five_nodes_in_rough_weather() {
     assert_busy(
-        storms(Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, (0, 6)),
+        storms(Setup { nodes: 5, gentle: false, hasty: false, trusting: false, spares: 0 }, (0, 6)),
         6,
     );
 }
 
 #[test]
 fn no_lock_is_lost_in_gentle_weather() {
-    let gentle = Setup { nodes: 3, gentle: true, hasty: false, trusting: false };
+    let gentle = Setup { nodes: 3, gentle: true, hasty: false, trusting: false, spares: 0 };
     let mut total = storms(gentle, (0, 40));
     total.add(storms(Setup { nodes: 5, ..gentle }, (0, 10)));
     assert_busy(total, 50);
@@ -79,7 +83,8 @@ fn no_lock_is_lost_in_gentle_weather() {
 /// record of the earlier turn.
 #[test]
 fn clients_that_ask_again_at_once() {
-    let total = storms(Setup { nodes: 3, gentle: false, hasty: true, trusting: false }, (0, 25));
+    let total =
+        storms(Setup { nodes: 3, gentle: false, hasty: true, trusting: false, spares: 0 }, (0, 25));
     assert_busy(total, 25);
 }
 
@@ -87,10 +92,28 @@ fn clients_that_ask_again_at_once() {
 /// locks another client has got.
 #[test]
 fn clients_that_trust_every_keep_alive() {
-    let rough = Setup { nodes: 3, gentle: false, hasty: false, trusting: true };
+    let rough = Setup { nodes: 3, gentle: false, hasty: false, trusting: true, spares: 0 };
     let mut total = storms(rough, (0, 25));
     total.add(storms(Setup { nodes: 5, ..rough }, (0, 6)));
     assert!(total.revived > 10 && total.lost > 10, "{total:?}");
+}
+
+/// Operators add and remove nodes at any time, two of them at once, too. Clients with a lease rely on every answer.
+#[test]
+fn members_that_change() {
+    let rough = Setup { nodes: 3, gentle: false, hasty: false, trusting: false, spares: 5 };
+    let mut total = storms(rough, (0, 25));
+    total.add(storms(Setup { trusting: true, ..rough }, (0, 15)));
+    total.add(storms(Setup { hasty: true, ..rough }, (0, 15)));
+    assert!(total.changes > 100 && total.entries > 500 && total.kept > 100, "{total:?}");
+}
+
+#[test]
+fn no_lock_is_lost_when_the_members_change_in_gentle_weather() {
+    let gentle = Setup { nodes: 3, gentle: true, hasty: false, trusting: false, spares: 5 };
+    let total = storms(gentle, (0, 20));
+    assert!(total.changes > 40 && total.kept > 40, "{total:?}");
+    assert_eq!(total.lost, 0, "{total:?}");
 }
 
 /// Worlds in which an earlier version failed.
@@ -98,17 +121,34 @@ fn clients_that_trust_every_keep_alive() {
 fn worlds_that_failed_before() {
     // A relay adopted a greater token before a quorum had recorded it. The token of the next holder was smaller.
     for seed in [20_301, 20_496] {
-        World::new(seed, Setup { nodes: 5, gentle: false, hasty: false, trusting: false }, false)
-            .run();
+        World::new(
+            seed,
+            Setup { nodes: 5, gentle: false, hasty: false, trusting: false, spares: 0 },
+            false,
+        )
+        .run();
     }
     // A relay counted the validity of a grant from its arrival instead of from its beat. It requested votes as if its
     // client were inside, after other clients had been inside.
-    World::new(21_292, Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, false)
-        .run();
+    World::new(
+        21_292,
+        Setup { nodes: 3, gentle: false, hasty: false, trusting: false, spares: 0 },
+        false,
+    )
+    .run();
     // A relay that did not know of a release took over the client's next turn, with the token of the earlier turn.
-    World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false, trusting: false }, false)
-        .run();
+    World::new(
+        60_892,
+        Setup { nodes: 3, gentle: false, hasty: false, trusting: false, spares: 0 },
+        false,
+    )
+    .run();
     // A lease lost its lock because voters had forgotten it, and took it back after another client. Its client was told that
     // the lease was alive.
-    World::new(113, Setup { nodes: 3, gentle: false, hasty: false, trusting: true }, false).run();
+    World::new(
+        113,
+        Setup { nodes: 3, gentle: false, hasty: false, trusting: true, spares: 0 },
+        false,
+    )
+    .run();
 }

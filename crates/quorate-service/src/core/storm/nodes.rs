@@ -1,9 +1,8 @@
 //! Nodes: a core, its vote file, its durable mark, and its restarts.
 
-use quorate_algorithms::mutex::leased_quorum::{Memory, Record, RestartId, Terms};
-use quorate_core::quorum::{AnyCoterie, Majority};
+use quorate_algorithms::mutex::leased_quorum::{ChainState, Memory, Record, RestartId, Terms};
 use quorate_core::{DelayBounds, Drift, ProcessId, Span, Time};
-use quorate_protocol::Name;
+use quorate_protocol::{Members, Name};
 
 use super::rng::{Clock, DRIFT, MS, Rng, SECOND};
 use super::world::{Event, World};
@@ -33,6 +32,10 @@ pub(super) struct Node {
     restarts: u64,
     /// The durable mark of vote numbers.
     mark: Option<u64>,
+    /// What the node knows of the members, if it has learned anything.
+    members: Option<ChainState<Members>>,
+    /// The peers that the node wants; `None` before it has named any.
+    pub(super) peers: Option<Vec<usize>>,
     /// Data that the next process has lost when it starts.
     pub(super) memory_loss: Option<MemoryLoss>,
 }
@@ -59,6 +62,8 @@ impl Node {
             incarnation: 0,
             restarts: 0,
             mark: None,
+            members: None,
+            peers: None,
             memory_loss: None,
         }
     }
@@ -114,6 +119,8 @@ impl World {
                     let process = self.nodes[at].process;
                     self.plan(time, Event::Reserved { at, process, mark });
                 }
+                Action::PersistChain(state) => self.nodes[at].members = Some(*state),
+                Action::Peers(peers) => self.set_peers(at, peers.into_keys()),
                 Action::Persist(_) => {}
             }
         }
@@ -148,6 +155,7 @@ impl World {
     /// Starts a process of a node from the state that its predecessor has left.
     pub(super) fn start_node(&mut self, at: usize) {
         let (n, seed) = (self.nodes.len(), self.rng.next_u128());
+        let first_members = self.first_members(at);
         let others = (0..n).filter(|other| *other != at);
         let all_vote = others.into_iter().all(|other| self.nodes[other].is_voting());
         let node = &mut self.nodes[at];
@@ -184,10 +192,14 @@ impl World {
             }
         };
         let forgotten = matches!(voter, VoterStart::Forgotten(_));
+        if memory_loss == Some(MemoryLoss::Everything) {
+            node.members = Some(ChainState::after_loss(first_members.present.clone()));
+        }
+        let members = node.members.clone().unwrap_or(first_members);
         let settings = Settings {
             id: ProcessId::from_index(at),
             cluster: 1,
-            coterie: AnyCoterie::Majority(Majority::new(n)),
+            members,
             terms: terms(),
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
@@ -196,13 +208,13 @@ impl World {
             voter,
             ceiling: Some(node.mark.unwrap_or(0)),
             persists: true,
-            addresses: (0..n).map(|node| format!("node {node}")).collect(),
             client_address: None,
             sessions_most: 1_000,
             requests_most: 1_000,
             seed,
             quotas: Quotas::default(),
         };
+        node.peers = None;
         node.core = Some(NodeCore::new(settings, node.clock.local_time(self.now)));
         node.wake = u64::MAX;
         self.log(|| format!("node {at} starts, forgotten: {forgotten}"));

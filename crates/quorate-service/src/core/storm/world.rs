@@ -26,6 +26,8 @@ pub(super) struct Setup {
     /// Clients with a lease do not look at their own clocks: a lock whose validity has expired is valid again once a
     /// keep-alive is answered with a time-to-live.
     pub(super) trusting: bool,
+    /// Number of nodes that have not joined the cluster at first. With any, the members change.
+    pub(super) spares: usize,
 }
 
 /// Counters that show whether a storm has exercised anything.
@@ -46,6 +48,8 @@ pub(super) struct Counts {
     pub(super) leaked: u64,
     /// Locks whose validity had expired, and which a keep-alive has made valid again.
     pub(super) revived: u64,
+    /// Configurations after the first one.
+    pub(super) changes: u64,
 }
 
 impl Counts {
@@ -60,6 +64,7 @@ impl Counts {
         self.forgotten += other.forgotten;
         self.leaked += other.leaked;
         self.revived += other.revived;
+        self.changes += other.changes;
     }
 }
 
@@ -139,6 +144,8 @@ pub(super) enum Event {
         at: usize,
     },
     Fault,
+    /// An operator changes the members.
+    Change,
     /// A leaving node may have become idle.
     Depart {
         at: usize,
@@ -189,7 +196,8 @@ const CALM: u64 = 60 * SECOND;
 impl World {
     pub(super) fn new(seed: u64, setup: Setup, logs: bool) -> Self {
         let mut rng = Rng(seed);
-        let nodes = (0..setup.nodes).map(|_| Node::new(&mut rng)).collect();
+        let machines = setup.nodes + setup.spares;
+        let nodes = (0..machines).map(|_| Node::new(&mut rng)).collect();
         let count = 3 + rng.index(3);
         let clients = (0..count).map(|_| Client::new(&mut rng)).collect();
         let mut world = Self {
@@ -211,7 +219,7 @@ impl World {
             logs,
             numbers: 0,
         };
-        (0..setup.nodes).for_each(|at| world.start_node(at));
+        (0..machines).for_each(|at| world.start_node(at));
         for at in 0..count {
             let time = world.rng.below(SECOND);
             world.plan(time, Event::StartClient { at });
@@ -222,6 +230,10 @@ impl World {
             world.plan(time, Event::Want { at, lock });
         }
         world.plan_faults();
+        for _ in 0..2 * setup.spares {
+            let time = world.rng.below(55 * SECOND);
+            world.plan(time, Event::Change);
+        }
         world
     }
 
@@ -320,6 +332,7 @@ impl World {
             Event::Stop { at, process, lock, request } => self.stop(at, process, lock, request),
             Event::StartClient { at } => self.start_client(at),
             Event::Fault => self.inject_fault(),
+            Event::Change => self.change_members(),
             Event::Depart { at, process, until } => self.depart(at, process, until),
             Event::StartNode { at } => self.start_node(at),
             Event::ResumeNode { at } => self.resume_node(at),
@@ -369,7 +382,7 @@ impl World {
             let event = self.events.remove(&number).expect("it was planned");
             let quiet = matches!(
                 event,
-                Event::WakeNode { .. } | Event::Peer { message: PeerMessage::Detector(_), .. }
+                Event::WakeNode { .. } | Event::Peer { message: PeerMessage::Detector(..), .. }
             );
             if self.logs && !quiet {
                 self.log(|| format!("{event:?}"));
@@ -387,6 +400,8 @@ impl World {
         for (at, client) in self.clients.iter().enumerate() {
             assert!(!client.waits(), "client {at} still waits: {client:?}");
         }
+        let newest = self.nodes.iter().filter_map(|node| node.core.as_ref());
+        self.counts.changes = newest.map(|core| core.electorate.index()).max().unwrap_or(0);
         self.counts
     }
 }

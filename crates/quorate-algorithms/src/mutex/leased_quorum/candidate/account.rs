@@ -54,9 +54,9 @@ impl<K: Name> Candidate<K> {
                 claim: self.claim(*request, pursuit),
                 is_inside: pursuit.inside.is_some(),
                 granted: pursuit.granted,
-                entering: pursuit.granted.and_then(|token| {
-                    self.quorum_beat(pursuit.entering(token, self.records_entries))
-                }),
+                entering: pursuit
+                    .granted
+                    .and_then(|token| self.quorum_beat(pursuit.entering(token, self.records_in()))),
                 votes: votes.collect(),
                 returned: pursuit.returned.iter().map(|(voter, vote)| (*voter, *vote)).collect(),
                 told: pursuit.told.map(|report| report.standing),

@@ -5,6 +5,7 @@ use quorate_core::ProcessId;
 
 use super::super::id::Beat;
 use super::super::message::Name;
+use super::tokens::Among;
 use super::view::View;
 use super::{Candidate, CandidateEffects};
 
@@ -14,6 +15,12 @@ impl<K: Name> Candidate<K> {
     /// lapsed.
     pub fn echoed_continuously(&self) -> Option<Beat> {
         self.quorum_echo(|view| view.continuous || view.confirmed)
+    }
+
+    /// The same for the confirmation of further voters. After a change of the voters no quorum of the present ones may be
+    /// continuous, because the session is new to some of them. A quorum of the configuration before is enough.
+    pub fn echoed_to_confirm(&self) -> Option<Beat> {
+        self.echo_among(Among::PresentOrPrevious, |view| view.continuous || view.confirmed)
     }
 
     /// Returns `true` if a quorum knows that the session is continuous there, so that every other candidate finds a
@@ -35,15 +42,23 @@ impl<K: Name> Candidate<K> {
     }
 
     pub(super) fn quorum_echo(&self, counts: impl Fn(&View<K>) -> bool) -> Option<Beat> {
+        self.echo_among(Among::Present, counts)
+    }
+
+    fn echo_among(&self, among: Among, counts: impl Fn(&View<K>) -> bool) -> Option<Beat> {
         let views = self.views.iter().enumerate().filter(|(_, view)| counts(view));
         let echoed = views.filter_map(|(at, view)| Some((view.beat?, ProcessId::from_index(at))));
-        let number = self.quorum_beat(echoed.collect())?;
+        let number = self.beat_of(among, echoed.collect())?;
         Some(Beat { number, ..self.session.beat })
     }
 
     /// The beats with which voters can be confirmed that have answered and are not confirmed.
     pub fn confirmable_with(&self) -> impl Iterator<Item = u64> {
-        self.views.iter().filter(|view| view.is_unconfirmed()).map(|view| view.counts_from)
+        let views = self.views.iter().enumerate();
+        let of_voters =
+            views.filter(|(at, _)| self.electorate.contains(ProcessId::from_index(*at)));
+        let unconfirmed = of_voters.filter(|(_, view)| view.is_unconfirmed());
+        unconfirmed.map(|(_, view)| view.counts_from)
     }
 
     /// Confirms that the session is continuous at the voters that have answered before this beat began. The caller knows
@@ -51,7 +66,7 @@ impl<K: Name> Candidate<K> {
     ///
     /// With `u64::MAX`, the session is so young that it cannot have lapsed at any voter that has answered.
     pub fn confirm(&mut self, beat: u64, out: &mut CandidateEffects<K>) {
-        for voter in ProcessId::all(self.views.len()) {
+        for voter in &self.electorate.all() {
             let view = &mut self.views[voter.index()];
             if view.is_unconfirmed() && view.counts_from <= beat {
                 view.confirmed = true;

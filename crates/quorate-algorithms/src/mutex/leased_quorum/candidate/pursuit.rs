@@ -19,7 +19,7 @@ pub(super) struct Pursuit<K> {
     pub(super) goal: Option<u64>,
     /// The token that was granted to the client. Such a pursuit never yields in this attempt.
     pub(super) granted: Option<u64>,
-    /// The votes of a grant were lost, so the attempt has ended.
+    /// The votes of a grant were lost, or the voters have changed since, so the attempt has ended.
     pub(super) broken: bool,
     /// A voter knows this attempt, which takes precedence.
     pub(super) stale: Option<u64>,
@@ -69,6 +69,10 @@ pub(super) struct Counted {
     pub(super) entered: Option<u64>,
     /// The attempt, this or an earlier one, for which the voter has recorded a token, and that token.
     pub(super) found: Option<(u64, u64)>,
+    /// Index of the configuration in which the voter has made the record.
+    pub(super) recorded_in: u64,
+    /// The vote counts only for a greater token than this one.
+    pub(super) floor: u64,
 }
 
 impl<K> Pursuit<K> {
@@ -136,25 +140,33 @@ impl<K> Pursuit<K> {
     }
 
     /// Beats and voters of the votes that count towards validity once the client is inside: all votes, or
-    /// those with a record.
-    pub(super) fn good(&self, recorded: bool) -> Vec<(u64, ProcessId)> {
-        let good = self.votes.iter().filter(|(_, it)| !recorded || it.found.is_some());
+    /// those with a record that was made in this configuration.
+    pub(super) fn good(&self, (index, records): (u64, bool)) -> Vec<(u64, ProcessId)> {
+        let is_recorded =
+            |counted: &Counted| counted.found.is_some() && counted.recorded_in >= index;
+        let counts = |counted: &Counted| !records || is_recorded(counted);
+        let good = self.votes.iter().filter(|(_, counted)| counts(counted));
         good.filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
     }
 
     /// Returns `true` if the voter may have a token on record with its vote, because it reported one or was
     /// asked to record one.
-    pub(super) fn may_be_recorded(&self, counted: &Counted) -> bool {
-        counted.found.is_some() || self.recording.is_some_and(|token| counted.fits(token))
+    pub(super) fn may_be_recorded(&self, counted: &Counted, index: u64) -> bool {
+        let recording = self.recording.is_some_and(|token| counted.fits(token, index));
+        counted.found.is_some() || recording
     }
 
     /// Beats and voters of the votes with which the client may enter. Such a vote fits the token, and the voter has
     /// confirmed that later votes have greater numbers.
-    pub(super) fn entering(&self, token: u64, recorded: bool) -> Vec<(u64, ProcessId)> {
+    pub(super) fn entering(
+        &self,
+        token: u64,
+        (index, records): (u64, bool),
+    ) -> Vec<(u64, ProcessId)> {
         let enters = |counted: &Counted| {
-            counted.fits(token)
+            counted.fits(token, index)
                 && token <= counted.last
-                && (!recorded || counted.entered == Some(token))
+                && (!records || counted.has_record(token, index))
         };
         let votes = self.votes.iter().filter(|(_, counted)| enters(counted));
         votes.filter_map(|(voter, counted)| Some((counted.beat?, *voter))).collect()
@@ -162,9 +174,23 @@ impl<K> Pursuit<K> {
 }
 
 impl Counted {
-    /// Returns `true` if the vote may count for this token: its number is at most the token, or the voter has recorded
-    /// this token with it.
-    pub(super) fn fits(&self, token: u64) -> bool {
-        self.vote.number <= token || self.found.is_some_and(|(_, found)| found == token)
+    /// Returns `true` if the vote may count for this token in the configuration of this index: its number is at most the
+    /// token, or the voter has recorded this token with it. A vote that was given before its voter learned numbers of others
+    /// counts for no smaller token than these, unless the token was recorded in this configuration: then its client had kept
+    /// the lock until then.
+    pub(super) fn fits(&self, token: u64, index: u64) -> bool {
+        let has_found = self.found.is_some_and(|(_, found)| found == token);
+        let is_recent = has_found && self.recorded_in >= index;
+        is_recent || (token > self.floor && (self.vote.number <= token || has_found))
+    }
+
+    /// The smallest token that the vote fits, unless it has a record.
+    pub(super) fn least(&self) -> u64 {
+        self.vote.number.max(self.floor + 1)
+    }
+
+    /// Returns `true` if the voter has recorded this token for this attempt in this configuration or a later one.
+    pub(super) fn has_record(&self, token: u64, index: u64) -> bool {
+        self.entered == Some(token) && self.recorded_in >= index
     }
 }

@@ -10,6 +10,16 @@ use super::pursuit::{Counted, Pursuit};
 use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
 
+/// Whose quorums suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// Those of the present configuration.
+    Present,
+    /// Those of the present one or of the one before. Two such quorums have a common voter, unless one is of each of two
+    /// further configurations, and voters of those do not answer a candidate of this one.
+    PresentOrPrevious,
+}
+
 impl<K: Name> Candidate<K> {
     /// The greatest token that voters list as recorded by an earlier attempt, with that attempt.
     pub(super) fn found(
@@ -35,6 +45,15 @@ impl<K: Name> Candidate<K> {
     /// The token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever
     /// candidate pursues the request.
     pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
+        self.recorded_among(request, Among::Present)
+    }
+
+    /// The same for the confirmation of new voters: a quorum of the configuration before is enough.
+    pub fn recorded_before(&self, request: RequestId) -> Option<(u64, Beat)> {
+        self.recorded_among(request, Among::PresentOrPrevious)
+    }
+
+    fn recorded_among(&self, request: RequestId, among: Among) -> Option<(u64, Beat)> {
         let known = self.pursuits.get(&request);
         let ended = known.map_or(0, |known| known.ended_before);
         // Token and beat from a voter's list.
@@ -42,6 +61,10 @@ impl<K: Name> Candidate<K> {
             let entry = view.listed.get(&request)?;
             entry.vote?;
             let (_, token) = entry.entered.filter(|(attempt, _)| *attempt > ended)?;
+            // In an earlier configuration it may have been lost since, without a voter in common.
+            if entry.recorded_in < self.electorate.index() {
+                return None;
+            }
             Some((ProcessId::from_index(index), token, view.beat?))
         };
         let entries = self.views.iter().enumerate().filter_map(entry);
@@ -53,7 +76,7 @@ impl<K: Name> Candidate<K> {
         }
         let of_token = entries.into_iter().filter(|(_, of, _)| *of == token);
         let beats = of_token.map(|(voter, _, beat)| (beat, voter));
-        let number = self.quorum_beat(beats.collect())?;
+        let number = self.beat_of(among, beats.collect())?;
         Some((token, Beat { number, ..self.session.beat }))
     }
 
@@ -67,7 +90,7 @@ impl<K: Name> Candidate<K> {
         };
         let claim = self.claim(request, pursuit);
         for (voter, counted) in &pursuit.votes {
-            if counted.entered != Some(token) {
+            if !counted.has_record(token, self.electorate.index()) {
                 let (lock, vote, enters) = (pursuit.lock.clone(), counted.vote, true);
                 let raise = ToVoter::Raise { lock, claim, vote, token, enters };
                 out.push(CandidateEffect::Send(*voter, raise));
@@ -75,13 +98,25 @@ impl<K: Name> Candidate<K> {
         }
     }
 
+    /// The index of the configuration, and whether tokens are recorded. Then a record counts only if it was made in this
+    /// configuration.
+    pub(super) fn records_in(&self) -> (u64, bool) {
+        (self.electorate.index(), self.records_entries)
+    }
+
     /// The greatest beat that the voters of a quorum have echoed.
-    pub(super) fn quorum_beat(&self, mut echoed: Vec<(u64, ProcessId)>) -> Option<u64> {
+    pub(super) fn quorum_beat(&self, echoed: Vec<(u64, ProcessId)>) -> Option<u64> {
+        self.beat_of(Among::Present, echoed)
+    }
+
+    pub(super) fn beat_of(&self, among: Among, mut echoed: Vec<(u64, ProcessId)>) -> Option<u64> {
         echoed.sort_unstable_by(|a, b| b.cmp(a));
         let mut voters = ProcessSet::new();
+        let before = self.previous.as_ref().filter(|_| among == Among::PresentOrPrevious);
         echoed.into_iter().find_map(|(beat, voter)| {
             voters.insert(voter);
-            self.electorate.is_quorum(&voters).then_some(beat)
+            let before = || before.is_some_and(|before| before.is_quorum(&voters));
+            (self.electorate.is_quorum(&voters) || before()).then_some(beat)
         })
     }
 
@@ -92,8 +127,8 @@ impl<K: Name> Candidate<K> {
             self.try_grant(request, out);
         }
         let Some(pursuit) = self.pursuits.get(&request) else { return };
-        if let (None, Some(token)) = (pursuit.inside, pursuit.granted) {
-            let good = pursuit.entering(token, self.records_entries);
+        if let (None, Some(token), false) = (pursuit.inside, pursuit.granted, pursuit.broken) {
+            let good = pursuit.entering(token, self.records_in());
             if self.quorum_beat(good).is_none()
                 && let Some(pursuit) = self.pursuits.get_mut(&request)
             {
@@ -108,7 +143,8 @@ impl<K: Name> Candidate<K> {
     fn reach_goal(&mut self, request: RequestId) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         let Some(goal) = pursuit.goal else { return };
-        let has = |counted: &Counted| counted.entered == Some(goal) && counted.last >= goal;
+        let index = self.electorate.index();
+        let has = |counted: &Counted| counted.has_record(goal, index) && counted.last >= goal;
         let voters = pursuit.votes.iter().filter(|(_, counted)| has(counted));
         let voters: ProcessSet = voters.map(|(voter, _)| *voter).collect();
         if self.electorate.is_quorum(&voters)
@@ -122,8 +158,8 @@ impl<K: Name> Candidate<K> {
     fn try_grant(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         let Some(token) = self.token_of(pursuit) else { return };
-        let records = self.records_entries;
-        if self.quorum_beat(pursuit.entering(token, records)).is_some() {
+        let (index, records) = self.records_in();
+        if self.quorum_beat(pursuit.entering(token, (index, records))).is_some() {
             if let Some(pursuit) = self.pursuits.get_mut(&request) {
                 pursuit.granted = Some(token);
             }
@@ -134,8 +170,8 @@ impl<K: Name> Candidate<K> {
         }
         let claim = self.claim(request, pursuit);
         for (voter, counted) in &pursuit.votes {
-            let lags = counted.last < token || (records && counted.entered != Some(token));
-            if counted.fits(token) && lags {
+            let lags = counted.last < token || (records && !counted.has_record(token, index));
+            if counted.fits(token, index) && lags {
                 let (lock, vote) = (pursuit.lock.clone(), counted.vote);
                 let raise = ToVoter::Raise { lock, claim, vote, token, enters: records };
                 out.push(CandidateEffect::Send(*voter, raise));
@@ -184,13 +220,14 @@ impl<K: Name> Candidate<K> {
         if pursuit.found.is_none() && pursuit.recording.is_none() {
             return Rank::Waits;
         }
+        let index = self.electorate.index();
         let has_record = |voter: &ProcessId| {
             let listed = self.views[voter.index()].listed.get(&request);
             let listed = listed.and_then(|entry| entry.entered);
             listed.is_some_and(|(attempt, _)| attempt > pursuit.ended_before)
-                || pursuit.votes.get(voter).is_some_and(|it| pursuit.may_be_recorded(it))
+                || pursuit.votes.get(voter).is_some_and(|it| pursuit.may_be_recorded(it, index))
         };
-        let others = ProcessId::all(self.views.len()).filter(|voter| !has_record(voter)).collect();
+        let others = self.electorate.all().iter().filter(|voter| !has_record(voter)).collect();
         if self.electorate.is_quorum(&others) { Rank::Found } else { Rank::First }
     }
 
@@ -208,7 +245,8 @@ impl<K: Name> Candidate<K> {
     /// client may have learned before is kept if a quorum of votes fits it.
     fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
         if let Some(token) = pursuit.token() {
-            let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));
+            let index = self.electorate.index();
+            let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token, index));
             let fitting: ProcessSet = fitting.map(|(voter, _)| *voter).collect();
             if self.electorate.is_quorum(&fitting) {
                 return Some(token);
@@ -216,13 +254,12 @@ impl<K: Name> Candidate<K> {
         }
         // No quorum fits that token, so every quorum has a vote with a greater number: tokens only grow.
         let mut votes: Vec<_> = pursuit.votes.iter().collect();
-        votes.sort_unstable_by_key(|(voter, it)| {
-            (core::cmp::Reverse(it.beat), it.vote.number, **voter)
-        });
+        votes
+            .sort_unstable_by_key(|(voter, it)| (core::cmp::Reverse(it.beat), it.least(), **voter));
         let (mut voters, mut token) = (ProcessSet::new(), 0);
         for (voter, counted) in votes {
             voters.insert(*voter);
-            token = counted.vote.number.max(token);
+            token = counted.least().max(token);
             if self.electorate.is_quorum(&voters) {
                 return Some(token);
             }
@@ -238,18 +275,19 @@ impl<K: Name> Candidate<K> {
         // One voter that knows of the client's release is enough.
         let enters = pursuit.inside.or(pursuit.granted).is_some();
         let released = pursuit.ended > 0 && !pursuit.forced && !enters;
-        let standing = if released || !self.electorate.is_quorum(&alive) {
+        let ended = !pursuit.gone.is_empty() && !self.electorate.is_quorum(&alive);
+        let standing = if released || ended {
             RequestStatus::Gone
         } else if let Some(attempt) = pursuit.stale {
             RequestStatus::Stale(attempt)
         } else if pursuit.inside.is_some() {
             // While a greater token is on record, nothing is reported as held until it is known which token holds.
-            let good = self.quorum_beat(pursuit.good(self.records_entries));
+            let good = self.quorum_beat(pursuit.good(self.records_in()));
             RequestStatus::Held(good.filter(|_| pursuit.goal.is_none()).map(beat))
         } else if pursuit.broken {
             RequestStatus::Broken
         } else if let Some(token) = pursuit.granted {
-            let good = self.quorum_beat(pursuit.entering(token, self.records_entries));
+            let good = self.quorum_beat(pursuit.entering(token, self.records_in()));
             RequestStatus::Granted { token, beat: beat(good?) }
         } else {
             RequestStatus::Waiting(pursuit.place)

@@ -11,12 +11,19 @@ use super::{Abstains, Voter, VoterEffect, VoterEffects};
 pub enum PeerMessage {
     /// The sender's logical clock.
     Clock(u64),
-    /// The sender has forgotten its numbers in this incarnation, and asks for the recipient's numbers.
-    Learn(u64),
+    /// The sender asks for the recipient's numbers, because it has forgotten its own or because the voters change.
+    Learn {
+        /// The sender's incarnation.
+        asked: u64,
+        /// Index of the sender's configuration. Voters that do not know it do not answer.
+        config: u64,
+    },
     /// The sender has not forgotten, and all numbers of its votes are at most `floor`.
     Known {
         /// The incarnation that has asked.
         asked: u64,
+        /// Index of the sender's configuration.
+        config: u64,
         /// The greatest number of the sender.
         floor: u64,
         /// The sender's logical clock.
@@ -33,15 +40,19 @@ impl<K: Name> Voter<K> {
     pub fn on_peer(&mut self, from: ProcessId, message: PeerMessage, out: &mut VoterEffects<K>) {
         match message {
             PeerMessage::Clock(clock) => self.hear_clock(clock),
-            PeerMessage::Learn(asked) if self.is_voting() => {
-                let (floor, clock) = (self.furthest(), self.clock);
-                out.push(VoterEffect::SendPeer(from, PeerMessage::Known { asked, floor, clock }));
+            PeerMessage::Learn { asked, config } => {
+                let own = self.electorate.index();
+                if self.is_voting() && own >= config {
+                    let (config, floor, clock) = (own, self.furthest(), self.clock);
+                    let known = PeerMessage::Known { asked, config, floor, clock };
+                    out.push(VoterEffect::SendPeer(from, known));
+                }
             }
-            PeerMessage::Learn(_) => {}
-            PeerMessage::Known { asked, floor, clock } => {
+            PeerMessage::Known { asked, config, floor, clock } => {
                 self.hear_clock(clock);
-                // A late answer to an earlier incarnation does not cover tokens that were given since.
-                if asked == self.incarnation {
+                // A late answer to an earlier incarnation does not cover tokens that were given since. The numbers of a voter
+                // that knows a newer configuration are requested again once this one knows it too.
+                if asked == self.incarnation && config == self.electorate.index() {
                     self.learn(from, floor, out);
                 }
             }
@@ -57,26 +68,30 @@ impl<K: Name> Voter<K> {
     /// Learns the numbers of another voter. Every earlier token was confirmed by a quorum, and a quorum that remembers
     /// shares a voter with it.
     fn learn(&mut self, from: ProcessId, told: u64, out: &mut VoterEffects<K>) {
-        let Some(Abstains::Learning { told: by, floor }) = &mut self.abstains else { return };
-        if from.index() >= self.electorate.len() || from == self.id {
+        if !self.others().contains(from) {
             return;
         }
+        let Some(Abstains::Learning { told: by, floor }) = &mut self.abstains else {
+            return self.learn_for_change(from, told, out);
+        };
         by.insert(from);
         *floor = told.max(*floor);
-        let floor = *floor;
-        if self.electorate.is_quorum(by) {
+        let (by, floor) = (by.clone(), *floor);
+        if self.knows_numbers(&by) {
             self.floor = self.floor.max(floor);
             self.begin_voting(out);
+            self.has_learned_all(out);
         }
     }
 
     /// Repeats messages that may have been lost. Drivers call it periodically.
     pub fn gossip(&self, out: &mut VoterEffects<K>) {
-        let message = match self.abstains {
-            Some(Abstains::Learning { .. }) => PeerMessage::Learn(self.incarnation),
-            _ => PeerMessage::Clock(self.clock),
+        let learns = matches!(self.abstains, Some(Abstains::Learning { .. }));
+        let message = match learns || self.has_to_learn() {
+            true => self.asks_for_numbers(),
+            false => PeerMessage::Clock(self.clock),
         };
-        for voter in ProcessId::all(self.electorate.len()).filter(|voter| *voter != self.id) {
+        for voter in &self.others() {
             out.push(VoterEffect::SendPeer(voter, message));
         }
     }
@@ -86,7 +101,7 @@ impl<K: Name> Voter<K> {
             Some(Abstains::Until { time, has_mark: true }) if time <= now => {
                 self.begin_voting(out);
             }
-            Some(Abstains::Until { time, has_mark: false }) if time <= now => {
+            Some(Abstains::Until { time, has_mark: false }) if time <= now && !self.stays_out => {
                 let (told, floor) = (ProcessSet::new(), self.floor);
                 self.abstains = Some(Abstains::Learning { told, floor });
                 self.gossip(out);
@@ -99,5 +114,6 @@ impl<K: Name> Voter<K> {
     fn begin_voting(&mut self, out: &mut VoterEffects<K>) {
         self.abstains = None;
         out.push(VoterEffect::Persist(self.counters()));
+        self.learn_own(out);
     }
 }

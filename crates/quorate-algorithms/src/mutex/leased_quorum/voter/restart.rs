@@ -68,7 +68,8 @@ impl<K: Name> Voter<K> {
         let released = relayed.flat_map(|session| &session.released);
         let released = released
             .map(|(request, attempt)| Record::Released { request: *request, attempt: *attempt });
-        let counters = core::iter::once(self.counters());
+        let learned = (self.learned_in > 0).then(|| self.learned_record());
+        let counters = core::iter::once(self.counters()).chain(learned);
         counters.chain(sessions).chain(dead).chain(released).chain(ballots).collect()
     }
 
@@ -105,6 +106,10 @@ impl<K: Name> Voter<K> {
                 self.floor = self.floor.max(floor);
                 self.epochs = self.epochs.max(epochs);
             }
+            Record::Learned { index, floor } => {
+                self.learned = self.learned.max(floor);
+                self.learned_in = self.learned_in.max(index);
+            }
             Record::Forgotten { lock } => {
                 self.ballots.remove(&lock);
             }
@@ -115,6 +120,7 @@ impl<K: Name> Voter<K> {
     fn settle(&mut self, restart_id: RestartId, now: Time) {
         self.trusts_until = now + self.terms.ttl_most;
         for (lock, ballot) in &mut self.ballots {
+            ballot.last = ballot.last.max(self.learned);
             let Some(vote) = &mut ballot.vote else { continue };
             let Some(session) = self.sessions.get_mut(&vote.claim.request.session) else {
                 // The session ended while it had the vote. The record of the vote was written first.

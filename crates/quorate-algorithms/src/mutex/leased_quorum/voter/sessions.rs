@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use quorate_core::Time;
 
-use super::super::ballot::{Ballot, STAMPS_FROM};
+use super::super::ballot::{Ballot, GrantedVote, STAMPS_FROM};
 use super::super::id::{Beat, CandidateId, Claim, Epoch, RequestId};
 use super::super::message::{Entry, Name, Part, Presented, ToCandidate};
 use super::super::voter_session::VoterSession;
@@ -26,7 +26,7 @@ impl<K: Name> Voter<K> {
         now: Time,
         out: &mut VoterEffects<K>,
     ) -> bool {
-        let Presented { session: id, ttl, beat, relayed } = presented;
+        let Presented { session: id, ttl, beat, relayed, .. } = presented;
         if !self.is_voting() {
             out.push(VoterEffect::Send(candidate, ToCandidate::Unavailable));
             return false;
@@ -132,18 +132,21 @@ impl<K: Name> Voter<K> {
             let ballot = self.ballots.get(lock)?;
             if let Some(vote) = ballot.vote.filter(|vote| vote.claim.request == *request) {
                 let renewed = vote.frozen.is_none().then_some(vote.number);
-                let (claim, entered, forced) = (vote.claim, vote.entered, vote.frozen.is_some());
-                return Some(Entry { lock: lock.clone(), claim, vote: renewed, forced, entered });
+                let GrantedVote { claim, entered, recorded_in, .. } = vote;
+                let (lock, forced) = (lock.clone(), vote.frozen.is_some());
+                return Some(Entry { lock, claim, vote: renewed, forced, entered, recorded_in });
             }
             let waiter = ballot.queue.get(&(*stamp, *request))?;
-            let (claim, entered) = (waiter.claim, None);
-            Some(Entry { lock: lock.clone(), claim, vote: None, forced: false, entered })
+            let (claim, lock) = (waiter.claim, lock.clone());
+            let (entered, recorded_in) = (None, 0);
+            Some(Entry { lock, claim, vote: None, forced: false, entered, recorded_in })
         };
         let ended =
             session.dead.iter().filter(|(request, _)| !session.requests.contains_key(request));
         let ended = ended.map(|(request, lock)| {
             let claim = Claim { request: *request, attempt: 0, candidate: CandidateId(0) };
-            Entry { lock: lock.clone(), claim, vote: None, forced: true, entered: None }
+            let (lock, entered, recorded_in) = (lock.clone(), None, 0);
+            Entry { lock, claim, vote: None, forced: true, entered, recorded_in }
         });
         session.requests.iter().filter_map(entry).chain(ended).collect()
     }

@@ -72,7 +72,7 @@ impl<K: Name> Voter<K> {
         let stamp = rank.stamp().unwrap_or_else(lifted);
         let (floor, relayed) = (self.floor, session.relayed);
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
-        let beats = presented.beat.incarnation;
+        let (beats, config) = (presented.beat.incarnation, presented.config);
         let voted = ballot.vote.filter(|vote| vote.claim.request == request);
         let queued = old.and_then(|old| ballot.queue.get(&(old, request)).copied());
         let known = voted.map(|vote| vote.claim).or(queued.map(|waiter| waiter.claim));
@@ -88,14 +88,17 @@ impl<K: Name> Voter<K> {
             let told = told_inside(claim, inside, ballot.last).filter(|_| !relayed);
             let entered = told.map(|told| grown(told, vote.entered)).or(vote.entered);
             let first = vote.first.or(entered.map(|(_, token)| token));
-            let changes = GrantedVote { claim, stamp, beats, entered, first, ..vote };
+            // A message that was sent before the candidate knew this configuration may arrive late.
+            let known = if vote.claim == claim { vote.config } else { 0 };
+            let config = config.max(known);
+            let changes = GrantedVote { claim, stamp, beats, entered, first, config, ..vote };
             ballot.vote = Some(changes);
             if changes != vote {
                 self.persist(&lock, out);
             }
         } else {
             old.and_then(|old| ballot.queue.remove(&(old, request)));
-            ballot.queue.insert((stamp, request), Waiter { claim, inside, beats });
+            ballot.queue.insert((stamp, request), Waiter { claim, inside, beats, config });
         }
         let clock = self.clock;
         if let Some(session) = self.sessions.get_mut(&request.session) {
@@ -139,8 +142,8 @@ impl<K: Name> Voter<K> {
         };
         let Some(ballot) = self.ballots.get_mut(lock) else { return };
         let Some(given) = ballot.vote.take_if(is_earlier) else { return };
-        let GrantedVote { claim, stamp, beats, .. } = given;
-        ballot.queue.insert((stamp, request), Waiter { claim, inside: None, beats });
+        let GrantedVote { claim, stamp, beats, config, .. } = given;
+        ballot.queue.insert((stamp, request), Waiter { claim, inside: None, beats, config });
         if let Some(session) = self.sessions.get_mut(&request.session) {
             session.version += 1;
             session.release(request, ended);
@@ -163,7 +166,10 @@ impl<K: Name> Voter<K> {
 
     /// Asks for the vote back if an older request waits.
     fn inquire(&self, lock: &K, out: &mut VoterEffects<K>) {
-        let Some(vote) = self.ballots.get(lock).and_then(Ballot::asks_back) else { return };
+        let index = self.electorate.index();
+        let Some(vote) = self.ballots.get(lock).and_then(|ballot| ballot.asks_back(index)) else {
+            return;
+        };
         let Some(id) = self.vote_id(&vote) else { return };
         let inquire = ToCandidate::Inquire { lock: lock.clone(), claim: vote.claim, vote: id };
         out.push(VoterEffect::Send(vote.claim.candidate, inquire));
@@ -180,7 +186,7 @@ impl<K: Name> Voter<K> {
         if ballot.vote.is_some() {
             return;
         }
-        let Some((&(stamp, request), &waiter)) = ballot.queue.first_key_value() else {
+        let Some(((stamp, request), waiter)) = ballot.first_waiter(self.electorate.index()) else {
             return self.forget_idle(out);
         };
         let told = told_inside(waiter.claim, waiter.inside, ballot.last);
@@ -189,14 +195,25 @@ impl<K: Name> Voter<K> {
             self.held_up.insert(lock.clone());
             return self.reserve(number, out);
         }
-        ballot.queue.pop_first();
-        let Waiter { claim, beats, .. } = waiter;
+        ballot.queue.remove(&(stamp, request));
+        let Waiter { claim, beats, config, .. } = waiter;
         // The node of a relayed session may have sent `inside` long ago, and its client may have lost the lock since.
         // The token is recorded once the node confirms it for this very vote.
         let relayed = self.sessions.get(&request.session).is_some_and(|session| session.relayed);
         let told = told.filter(|_| !relayed);
         let (entered, first, frozen) = (told, told.map(|(_, token)| token), None);
-        ballot.vote = Some(GrantedVote { claim, stamp, number, beats, entered, first, frozen });
+        let given = GrantedVote {
+            claim,
+            stamp,
+            number,
+            beats,
+            entered,
+            first,
+            recorded_in: config,
+            config,
+            frozen,
+        };
+        ballot.vote = Some(given);
         ballot.last = number;
         self.changed(request.session);
         self.persist(lock, out);
@@ -226,7 +243,10 @@ impl<K: Name> Voter<K> {
             clock: self.clock,
             version,
             entered: given.entered,
+            recorded_in: given.recorded_in,
             ended: self.ended(request),
+            config: given.config,
+            floor: self.learned,
         };
         out.push(VoterEffect::Send(given.claim.candidate, vote));
     }
@@ -238,7 +258,7 @@ impl<K: Name> Voter<K> {
     }
 
     /// The ballot of a lock, if its vote is exactly this one.
-    fn given(&mut self, lock: &K, claim: Claim, id: VoteId) -> Option<&mut Ballot> {
+    pub(super) fn given(&mut self, lock: &K, claim: Claim, id: VoteId) -> Option<&mut Ballot> {
         let given = self.ballots.get(lock)?.vote.filter(|vote| vote.claim == claim)?;
         if self.vote_id(&given) != Some(id) {
             return None;
@@ -266,20 +286,21 @@ impl<K: Name> Voter<K> {
             // The candidate repeats it with the next beat.
             return self.reserve(token, out);
         }
-        let before = (ballot.last, given.entered);
+        let before = (ballot.last, given.entered, given.recorded_in);
         ballot.last = ballot.last.max(token);
         if enters {
+            given.recorded_in = given.config;
             given.entered = Some(grown((claim.attempt, token), given.entered));
             given.first = given.first.or(Some(token));
         }
-        let (last, entered) = (ballot.last, given.entered);
-        if before != (last, entered) {
+        let (last, entered, recorded_in) = (ballot.last, given.entered, given.recorded_in);
+        if before != (last, entered, recorded_in) {
             self.changed(claim.request.session);
             self.persist(&lock, out);
         }
         let entered = entered.filter(|(attempt, _)| *attempt == claim.attempt);
         let entered = entered.map(|(_, token)| token);
-        let raised = ToCandidate::Raised { lock, claim, vote, last, entered };
+        let raised = ToCandidate::Raised { lock, claim, vote, last, entered, recorded_in };
         out.push(VoterEffect::Send(claim.candidate, raised));
     }
 
@@ -293,12 +314,12 @@ impl<K: Name> Voter<K> {
         let Some(ballot) = self.given(&lock, claim, vote) else { return };
         // If the client may have learned that it is inside, only the client itself can give the vote back.
         let Some(given) = ballot.vote.take_if(|given| given.entered.is_none()) else { return };
-        let GrantedVote { stamp, beats, frozen, .. } = given;
+        let GrantedVote { stamp, beats, frozen, config, .. } = given;
         if let Some(time) = frozen {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);
         } else {
-            let waiter = Waiter { claim, inside: None, beats };
+            let waiter = Waiter { claim, inside: None, beats, config };
             ballot.queue.insert((stamp, claim.request), waiter);
         }
         self.changed(claim.request.session);
@@ -455,7 +476,7 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    fn reserve(&mut self, number: u64, out: &mut VoterEffects<K>) {
+    pub(super) fn reserve(&mut self, number: u64, out: &mut VoterEffects<K>) {
         if !self.reserving && self.ceiling < u64::MAX {
             self.reserving = true;
             out.push(VoterEffect::Reserve(number.max(self.ceiling).saturating_add(BLOCK)));
@@ -466,6 +487,9 @@ impl<K: Name> Voter<K> {
     pub fn reserved(&mut self, ceiling: u64, out: &mut VoterEffects<K>) {
         self.ceiling = self.ceiling.max(ceiling);
         self.reserving = false;
+        if self.learned > self.ceiling {
+            self.reserve(self.learned, out);
+        }
         for lock in core::mem::take(&mut self.held_up) {
             self.give(&lock, out);
         }

@@ -1,0 +1,439 @@
+//! The members of the cluster: this node's part in the chain of configurations, and changes that operators want.
+//!
+//! ```text
+//!   operator -> change_members -> new nodes are connected -> chain: chosen -> adopted: voter, relays, direct clients,
+//!   peers' messages ------------------------------------------------^          detector, links
+//! ```
+//!
+//! A node that has not joined a cluster yet knows no members. It takes the first configuration that an authenticated node of
+//! its cluster sends.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased_quorum::{Chain, ChainEffect, ChainEffects, ChainMessage};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_protocol::{
+    CallResponse, Configuration, Failure, MemberChange, Members, MembersKnown, MembersStatus,
+    ServerMessage,
+};
+
+use super::{Action, Alarm, CallId, NodeCore};
+use crate::peer::PeerMessage;
+
+/// Interval at which a node works on a change of the members.
+const CHANGE_INTERVAL: Span = Span::from_millis(100);
+
+/// Maximum time to connect to new nodes and to choose a change.
+const CHANGE_TIMEOUT: Span = Span::from_millis(10_000);
+
+/// Time for which nodes that were removed stay connected, so that they learn of it.
+const FORMER_LINGER: Span = Span::from_millis(5_000);
+
+/// A change that an operator wants, until it is chosen or refused.
+#[derive(Debug)]
+pub(super) struct PendingChange {
+    call_id: CallId,
+    target: Members,
+    /// Index of the configuration that is to be changed.
+    index: u64,
+    until: Time,
+}
+
+/// This node's knowledge of the members.
+#[derive(Debug)]
+pub(super) struct Membership {
+    pub(super) chain: Chain<Members>,
+    /// Addresses of all nodes that are needed: those of the present configuration, of the one before, and new ones.
+    pub(super) addresses: BTreeMap<ProcessId, String>,
+    /// Peers whose configurations were compared with the one of this node, since this process has started.
+    pub(super) greeted: ProcessSet,
+    /// Peers that were started with other members, with the difference.
+    pub(super) foreign: BTreeMap<ProcessId, String>,
+    pending: Option<PendingChange>,
+    /// Whether an alarm is set for the next step of a change.
+    works: bool,
+    /// Until when nodes that were removed stay connected.
+    former_until: Option<Time>,
+    /// Positions in the detector.
+    pub(super) positions: Vec<ProcessId>,
+}
+
+impl Membership {
+    pub(super) fn new(chain: Chain<Members>) -> Self {
+        Self {
+            chain,
+            addresses: BTreeMap::new(),
+            greeted: ProcessSet::new(),
+            foreign: BTreeMap::new(),
+            pending: None,
+            works: false,
+            former_until: None,
+            positions: Vec::new(),
+        }
+    }
+
+    /// All members, those that are about to join or to leave, too.
+    pub(super) fn members(&self) -> Vec<(ProcessId, &str)> {
+        let Configuration { voters, next, .. } = self.chain.present();
+        let nodes = next.iter().flat_map(|next| &next.nodes).chain(&voters.nodes);
+        let nodes = nodes.map(|node| (ProcessId::new(node.node), node.address.as_str()));
+        nodes.collect::<BTreeMap<_, _>>().into_iter().collect()
+    }
+
+    /// Returns whether this node has not joined a cluster yet.
+    pub(super) fn is_joining(&self) -> bool {
+        self.chain.present().voters.nodes.is_empty()
+    }
+}
+
+/// Checks a configuration that another node has sent.
+fn is_sound(configuration: &Configuration) -> bool {
+    let Configuration { before, voters, next, .. } = configuration;
+    let all = [before.as_ref(), Some(voters), next.as_ref()];
+    all.into_iter().flatten().all(|members| members.validate().is_ok())
+}
+
+impl NodeCore {
+    /// Handles a message about the chain.
+    pub(super) fn on_chain_message(
+        &mut self,
+        from: ProcessId,
+        message: ChainMessage<Members>,
+        now: Time,
+    ) {
+        let sound = match &message {
+            ChainMessage::Present(configuration, _) => is_sound(configuration),
+            ChainMessage::Accept(_, _, members)
+            | ChainMessage::Promise(_, _, Some((_, members))) => members.validate().is_ok(),
+            _ => true,
+        };
+        // A node that has not joined yet has nothing to tell.
+        let is_empty =
+            matches!(&message, ChainMessage::Present(it, _) if it.voters.nodes.is_empty());
+        if !sound && !is_empty {
+            return self.distrust(from, "members that cannot be", now);
+        }
+        if let ChainMessage::Present(configuration, _) = &message {
+            if !is_empty && !self.greet(from, configuration) {
+                return;
+            }
+            self.membership.greeted.insert(from);
+            if is_empty {
+                return;
+            }
+        }
+        self.with_chain(now, |chain, out| chain.on_message(from, message, out));
+    }
+
+    /// Compares the configuration of a peer with the one of this node. Two nodes that call different configurations by the
+    /// same index do not belong together, although they name the same cluster.
+    fn greet(&mut self, from: ProcessId, theirs: &Configuration) -> bool {
+        let mine = self.membership.chain.present();
+        let joining = self.membership.is_joining();
+        if joining || theirs.index != mine.index || theirs == mine {
+            self.membership.foreign.remove(&from);
+            return true;
+        }
+        let list = |of: &Configuration| {
+            let nodes = of.voters.nodes.iter();
+            let nodes = nodes.map(|node| format!("{} at {}", node.node, node.address));
+            format!("{} ({})", nodes.collect::<Vec<_>>().join(", "), of.voters.quorums)
+        };
+        let (me, mine, theirs) = (self.settings.id, list(mine), list(theirs));
+        let text = format!("members differ: {me} lists {mine}; {from} lists {theirs}");
+        tracing::warn!(peer = %from, %text, "a peer was started with other members");
+        self.membership.greeted.remove(from);
+        self.membership.foreign.insert(from, text);
+        false
+    }
+
+    /// Sends this node's configuration to a peer that is connected now.
+    pub(super) fn greet_peer(&mut self, peer: ProcessId) {
+        let chain = &self.membership.chain;
+        let present = ChainMessage::Present(chain.present().clone(), chain.is_settled());
+        self.send(peer, PeerMessage::Chain(Box::new(present)));
+    }
+
+    pub(super) fn with_chain(
+        &mut self,
+        now: Time,
+        input: impl FnOnce(&mut Chain<Members>, &mut ChainEffects<Members>),
+    ) {
+        let mut out = Vec::new();
+        input(&mut self.membership.chain, &mut out);
+        self.apply_chain(out, now);
+    }
+
+    fn apply_chain(&mut self, effects: ChainEffects<Members>, now: Time) {
+        for effect in effects {
+            match effect {
+                ChainEffect::Persist if self.settings.persists => {
+                    let state = Box::new(self.membership.chain.state().clone());
+                    self.actions.push(Action::PersistChain(state));
+                }
+                ChainEffect::Persist => {}
+                ChainEffect::Send(to, message) => {
+                    self.send(to, PeerMessage::Chain(Box::new(message)));
+                }
+                ChainEffect::Adopted => self.adopt_configuration(now),
+                ChainEffect::Settled => {
+                    self.voter.settled();
+                    self.membership.former_until = Some(now + FORMER_LINGER);
+                    tracing::info!(
+                        configuration = self.membership.chain.present().index,
+                        "the change of the members is complete"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Passes a new configuration to everything that depends on it.
+    fn adopt_configuration(&mut self, now: Time) {
+        let present = self.membership.chain.present().clone();
+        let (electorate, previous) = (present.electorate(), self.membership.chain.previous());
+        let names: Vec<String> =
+            self.membership.members().iter().map(|(id, at)| format!("{id} at {at}")).collect();
+        tracing::info!(
+            configuration = present.index,
+            joint = present.is_joint(),
+            members = names.join(", "),
+            "the members of the cluster change"
+        );
+        self.electorate = electorate.clone();
+        self.update_peers(now);
+        self.start_detector(now);
+        let stays_out = self.membership.chain.stays_out();
+        self.with_voter(now, |voter, out| {
+            voter.stay_out(stays_out);
+            voter.adopt(electorate.clone(), previous, now, out);
+            voter.wake(now, out);
+        });
+        for session in self.relays.keys().copied().collect::<Vec<_>>() {
+            let (electorate, previous) = (electorate.clone(), present.previous());
+            self.drive(session, now, |relay, out| {
+                relay.candidate.adopt(electorate, previous, out);
+            });
+        }
+        let known = self.members_known();
+        for caller in self.direct.callers().collect::<Vec<_>>() {
+            self.send_client(caller, ServerMessage::Changes(Box::new(known.clone())));
+        }
+        self.ask_again(now);
+        self.work(now);
+        self.answer_change(now);
+        if !electorate.contains(self.settings.id) && self.leaving.is_none() {
+            // Clients use other nodes from now on. This one still answers the other nodes until the change is complete.
+            tracing::warn!(
+                "this node is not a member any more; it can be stopped once the change is complete"
+            );
+            self.leave(now);
+        }
+    }
+
+    /// The members, as direct clients need them.
+    pub(super) fn members_known(&self) -> MembersKnown {
+        let address = |(id, _): &(ProcessId, &str)| match *id == self.settings.id {
+            true => Some((id.number(), self.settings.client_address.clone()?)),
+            false => Some((id.number(), self.client_addresses.get(id)?.clone())),
+        };
+        MembersKnown {
+            configuration: self.membership.chain.present().clone(),
+            clients: self.membership.members().iter().filter_map(address).collect(),
+        }
+    }
+
+    /// Determines which nodes have to be connected.
+    pub(super) fn update_peers(&mut self, now: Time) {
+        let Membership { chain, pending, former_until, .. } = &self.membership;
+        let Configuration { before, voters, next, .. } = chain.present();
+        let lingers = !chain.is_settled() || former_until.is_some_and(|until| now < until);
+        let pending = pending.iter().map(|pending| &pending.target);
+        let sets = before.iter().filter(|_| lingers).chain(pending).chain([voters]).chain(next);
+        let nodes = sets.flat_map(|members| &members.nodes);
+        let addresses: BTreeMap<ProcessId, String> =
+            nodes.map(|node| (ProcessId::new(node.node), node.address.clone())).collect();
+        if addresses == self.membership.addresses {
+            return;
+        }
+        let gone = |peer: &ProcessId| !addresses.contains_key(peer);
+        for peer in self.up.keys().copied().filter(gone).collect::<Vec<_>>() {
+            self.up.remove(&peer);
+            self.suspected.remove(peer);
+            self.leaving_peers.remove(peer);
+            self.membership.greeted.remove(peer);
+        }
+        self.membership.addresses.clone_from(&addresses);
+        self.actions.push(Action::Peers(addresses));
+    }
+
+    /// Starts the failure detector anew for the present members. Its processes are their positions.
+    pub(super) fn start_detector(&mut self, now: Time) {
+        let members = self.membership.members();
+        self.membership.positions = members.iter().map(|(id, _)| *id).collect();
+        let own = self.membership.positions.iter().position(|id| *id == self.settings.id);
+        // A node that is not a member tests nobody.
+        let (n, position) = own.map_or((1, 0), |own| (self.membership.positions.len(), own));
+        let id = ProcessId::from_index(position);
+        self.detector = VcubeDiagnosis::with_delay_bounds(n, id, self.settings.delay_bounds);
+        self.timers.clear();
+        self.suspected.clear();
+        self.with_detector(now, |detector, out| {
+            quorate_core::Process::on_start(detector, out);
+        });
+    }
+
+    /// Sets the alarm for the next step, while a change is in progress.
+    fn work(&mut self, now: Time) {
+        let Membership { chain, pending, works, former_until, .. } = &self.membership;
+        let needed = !chain.is_settled() || pending.is_some() || former_until.is_some();
+        if needed && !works && !self.membership.is_joining() {
+            self.membership.works = true;
+            self.alarms.insert((now + CHANGE_INTERVAL, Alarm::Change));
+        }
+    }
+
+    /// The next step of a change.
+    pub(super) fn continue_change(&mut self, now: Time) {
+        self.membership.works = false;
+        self.tick_chain(now);
+        if !self.voter.has_learned() {
+            self.with_voter(now, |voter, out| {
+                voter.wake(now, out);
+                voter.gossip(out);
+            });
+        }
+        if self.membership.former_until.is_some_and(|until| until <= now) {
+            self.membership.former_until = None;
+            self.update_peers(now);
+        }
+        self.try_propose(now);
+        self.work(now);
+    }
+
+    /// Tells the other nodes the progress of this one.
+    pub(super) fn tick_chain(&mut self, now: Time) {
+        let mut out = Vec::new();
+        self.membership.chain.tick(&self.voter, now, &mut out);
+        self.apply_chain(out, now);
+        self.work(now);
+    }
+
+    /// Begins a change of the members for an operator. Answered once it is chosen.
+    pub(super) fn change_members(
+        &mut self,
+        call_id: CallId,
+        change: &MemberChange,
+        now: Time,
+    ) -> Option<CallResponse> {
+        let refused = |why: String| Some(CallResponse::Failed(Failure::NotNow(why)));
+        let Membership { chain, pending, .. } = &self.membership;
+        if pending.is_some() || !chain.is_settled() || chain.present().is_joint() {
+            return refused(
+                "another change of the members is in progress; `quorate members` shows it"
+                    .to_owned(),
+            );
+        }
+        if !self.settings.persists {
+            return refused(
+                "the members of a cluster without data folders cannot change; set `data` in the nodes' files"
+                    .to_owned(),
+            );
+        }
+        let target = match change.apply(&chain.present().voters) {
+            Ok(target) => target,
+            Err(why) => return refused(why),
+        };
+        if target == chain.present().voters {
+            return Some(CallResponse::Members(Box::new(self.members_status())));
+        }
+        if !chain.present().voters.contains(self.settings.id) {
+            return refused("this node is not a member; ask another one".to_owned());
+        }
+        let (index, until) = (chain.present().index, now + CHANGE_TIMEOUT);
+        self.membership.pending = Some(PendingChange { call_id, target, index, until });
+        self.update_peers(now);
+        self.try_propose(now);
+        self.work(now);
+        None
+    }
+
+    /// Proposes the change that an operator wants once its new nodes are connected. A configuration that cannot be reached
+    /// must not be chosen, because the cluster could not leave it.
+    fn try_propose(&mut self, now: Time) {
+        let Membership { chain, pending, .. } = &self.membership;
+        let Some(PendingChange { target, until, .. }) = pending else { return };
+        let present = &chain.present().voters;
+        let new = target.nodes.iter().filter(|node| !present.nodes.contains(node));
+        let new: Vec<ProcessId> = new.map(|node| ProcessId::new(node.node)).collect();
+        let is_up = |node: &ProcessId| {
+            matches!(self.up.get(node), Some(Ok(()))) || *node == self.settings.id
+        };
+        let missing: Vec<String> =
+            new.iter().filter(|node| !is_up(node)).map(|node| self.why_missing(*node)).collect();
+        if now >= *until {
+            self.membership.chain.give_up();
+            let why = match missing.is_empty() {
+                true => "no quorum of the members has answered in 10 s; it may still be chosen"
+                    .to_owned(),
+                false => {
+                    format!("not every new node is connected after 10 s: {}", missing.join("; "))
+                }
+            };
+            return self.refuse_change(why, now);
+        }
+        if !missing.is_empty() || chain.proposes() {
+            return;
+        }
+        let target = target.clone();
+        let mut refused = None;
+        self.with_chain(now, |chain, out| refused = chain.propose(target, out).err());
+        if let Some(refused) = refused {
+            self.refuse_change(refused.to_string(), now);
+        }
+    }
+
+    fn why_missing(&self, node: ProcessId) -> String {
+        let error = self.peer_errors.get(&node).map(|error| error.text.clone());
+        let why = error.or_else(|| self.up.get(&node)?.clone().err());
+        let why = why.unwrap_or_else(|| "it does not answer".to_owned());
+        let address = self.membership.addresses.get(&node).map_or("", String::as_str);
+        format!("{node} at {address}: {why}")
+    }
+
+    fn refuse_change(&mut self, why: String, now: Time) {
+        let Some(pending) = self.membership.pending.take() else { return };
+        self.answer(pending.call_id, CallResponse::Failed(Failure::NotNow(why)));
+        self.update_peers(now);
+    }
+
+    /// Answers the operator once a configuration was chosen: the wanted one, or another one.
+    fn answer_change(&mut self, now: Time) {
+        let present = self.membership.chain.present();
+        let newer = |pending: &mut PendingChange| present.index > pending.index;
+        let Some(pending) = self.membership.pending.take_if(newer) else { return };
+        let answer = match *present.target() == pending.target {
+            true => CallResponse::Members(Box::new(self.members_status())),
+            false => CallResponse::Failed(Failure::NotNow(
+                "another operator's change was chosen; `quorate members` shows it".to_owned(),
+            )),
+        };
+        self.answer(pending.call_id, answer);
+        self.update_peers(now);
+    }
+
+    /// The members as this node knows them.
+    pub(super) fn members_status(&self) -> MembersStatus {
+        let chain = &self.membership.chain;
+        let (configuration, settled) = (chain.present().clone(), chain.is_settled());
+        let waits_for = match settled {
+            true => Vec::new(),
+            false => chain
+                .waits_for()
+                .map(|(node, what)| format!("node {} {what}", node.number()))
+                .collect(),
+        };
+        MembersStatus { configuration, settled, waits_for }
+    }
+}

@@ -1,0 +1,111 @@
+//! Flags of `quorate members`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use quorate_client::Member;
+
+use super::service::{ClusterFlags, duration};
+
+/// Examples and explanation of `quorate members`.
+pub(super) const MEMBERS_HELP: &str = "\
+Examples:
+  quorate members                                   List the members
+  quorate members add 3=10.0.0.4:7481
+  quorate members add 3=10.0.0.4:7481 4=10.0.0.5:7481
+  quorate members replace 2 3=10.0.0.4:7481         Node 3 takes the place of node 2
+  quorate members add 1=10.0.0.9:7481               Node 1 has moved to another address
+  quorate members remove 3 4
+
+Locks are kept, and clients need not do anything. A new node has a number that no node had before, and a \
+configuration file without [peers]; start it with --join before it is added. Keep removed nodes running until the \
+command has ended.
+
+Exit codes: 0 the change is complete (or the members are listed and a quorum is up); 1 refused, or no quorum; 2 \
+invalid arguments; 75 chosen, but not complete in time.";
+
+/// Flags of `quorate members`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct MembersFlags {
+    /// Change of the members
+    #[command(subcommand)]
+    pub(crate) change: Option<ChangeMembers>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
+}
+
+/// A change of the members.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChangeMembers {
+    /// Add nodes, or change the addresses of members
+    Add {
+        /// Number and peer address of each node
+        #[arg(required = true, value_name = "NODE=HOST:PORT", value_parser = member)]
+        nodes: Vec<Member>,
+        #[command(flatten)]
+        flags: ChangeFlags,
+    },
+    /// Remove nodes
+    Remove {
+        /// Numbers of the nodes
+        #[arg(required = true, value_name = "NODE")]
+        nodes: Vec<u32>,
+        #[command(flatten)]
+        flags: ChangeFlags,
+    },
+    /// Replace a node by another one
+    Replace {
+        /// Number of the node to remove
+        #[arg(value_name = "NODE")]
+        old: u32,
+        /// Number and peer address of the new node
+        #[arg(value_name = "NODE=HOST:PORT", value_parser = member)]
+        new: Member,
+        #[command(flatten)]
+        flags: ChangeFlags,
+    },
+}
+
+/// Flags of every change.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeFlags {
+    /// Use this quorum system from then on: majority, tree or grid-fixed
+    #[arg(long, value_name = "NAME")]
+    pub(crate) quorums: Option<String>,
+    /// Maximum time to wait until the change is complete
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
+}
+
+/// Parses a member: its number and its address.
+fn member(text: &str) -> Result<Member, String> {
+    let expected = || format!("expected NODE=HOST:PORT, as in 3=10.0.0.4:7481, not {text}");
+    let (node, address) = text.split_once('=').ok_or_else(expected)?;
+    let node = node.parse().map_err(|_| expected())?;
+    let member = Member { node, address: address.to_owned() };
+    member.validate().map(|()| member)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_has_a_number_and_an_address() {
+        let expected = Member { node: 3, address: "10.0.0.4:7481".to_owned() };
+        assert_eq!(member("3=10.0.0.4:7481"), Ok(expected));
+        for wrong in ["10.0.0.4:7481", "3", "x=10.0.0.4:1", "-1=a:1"] {
+            assert!(member(wrong).expect_err("no member").contains("NODE=HOST:PORT"), "{wrong}");
+        }
+        assert!(member("3=10.0.0.4").expect_err("no port").contains("HOST:PORT"));
+    }
+}

@@ -1,0 +1,125 @@
+//! `quorate members`: lists the members of a cluster, and changes them.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use quorate_client::{Client, MemberChange, MembersStatus, NodeStatus};
+use serde_json::json;
+
+use super::admin::{exit_code, member_json, plain};
+use super::cluster;
+use crate::CommandResult;
+use crate::arguments::{ChangeFlags, ChangeMembers, MembersFlags};
+use crate::command_error::CommandError;
+
+/// Interval at which the progress of a change is requested.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Exit code if the change is not complete in time.
+const NOT_IN_TIME: u8 = 75;
+
+pub(crate) fn members(flags: &MembersFlags) -> CommandResult {
+    let Some(change) = &flags.change else { return list(flags) };
+    let (change, flags) = match change {
+        ChangeMembers::Add { nodes, flags } => (change_of(nodes.clone(), &[], flags), flags),
+        ChangeMembers::Remove { nodes, flags } => (change_of(Vec::new(), nodes, flags), flags),
+        ChangeMembers::Replace { old, new, flags } => {
+            (change_of(vec![new.clone()], &[*old], flags), flags)
+        }
+    };
+    cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster)?;
+        let chosen = client.change_members(change).await;
+        let mut status = chosen.map_err(|error| cluster::failure(&client, &error))?;
+        // The change ends with a stable configuration. A later change may have begun before it was noticed here.
+        let last = status.configuration.index + u64::from(status.configuration.is_joint());
+        let begun = Instant::now();
+        let mut shown = String::new();
+        while status.configuration.index < last || (status.configuration.index == last && !status.settled) {
+            let waits = waits_for(&status);
+            if waits != shown && !flags.json {
+                anstream::eprintln!("{waits}");
+                shown = waits;
+            }
+            if begun.elapsed() >= flags.timeout {
+                anstream::eprintln!(
+                    "the change was chosen, but is not complete yet; `quorate members` shows whether it is"
+                );
+                return Ok(ExitCode::from(NOT_IN_TIME));
+            }
+            tokio::time::sleep(POLL).await;
+            // The node that answers may have been removed, or may be stopped.
+            match client.members().await {
+                Ok(newer) if newer.configuration.index >= status.configuration.index => status = newer,
+                Ok(_) | Err(_) => {}
+            }
+        }
+        print_complete(&client, flags, begun).await
+    })
+}
+
+fn change_of(
+    add: Vec<quorate_client::Member>,
+    remove: &[u32],
+    flags: &ChangeFlags,
+) -> MemberChange {
+    MemberChange { add, remove: remove.to_vec(), quorums: flags.quorums.clone() }
+}
+
+/// One line about the progress of a change.
+fn waits_for(status: &MembersStatus) -> String {
+    let step = if status.configuration.is_joint() { "step 1 of 2" } else { "step 2 of 2" };
+    match status.waits_for.first() {
+        Some(first) => format!("{step}: {}", plain(first)),
+        None => format!("{step}: complete"),
+    }
+}
+
+async fn print_complete(client: &Client, flags: &ChangeFlags, begun: Instant) -> CommandResult {
+    let status = client.status().await.map_err(|error| cluster::failure(client, &error))?;
+    let mut out = anstream::stdout().lock();
+    match flags.json {
+        true => print_json(&mut out, &status)?,
+        false => {
+            print_members(&mut out, &status)?;
+            anstream::eprintln!("complete after {:.1} s", begun.elapsed().as_secs_f64());
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(flags: &MembersFlags) -> CommandResult {
+    let status = cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster)?;
+        client.status().await.map_err(|error| cluster::failure(&client, &error))
+    })?;
+    let mut out = anstream::stdout().lock();
+    match flags.json {
+        true => print_json(&mut out, &status)?,
+        false => print_members(&mut out, &status)?,
+    }
+    out.flush()?;
+    Ok(exit_code(status.quorum))
+}
+
+fn print_json(out: &mut impl Write, status: &NodeStatus) -> Result<(), CommandError> {
+    let members: Vec<_> = status.members.iter().map(member_json).collect();
+    serde_json::to_writer(&mut *out, &json!({ "members": members }))
+        .map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn print_members(out: &mut impl Write, status: &NodeStatus) -> Result<(), CommandError> {
+    for member in &status.members {
+        let state = match (&member.last_error, member.up) {
+            (_, true) => "up".to_owned(),
+            (Some(why), false) => format!("down: {}", plain(why)),
+            (None, false) => "down".to_owned(),
+        };
+        writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
+    }
+    Ok(())
+}
