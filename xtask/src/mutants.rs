@@ -2,7 +2,7 @@
 //!
 //! A mutant is a text replacement in a copy of the code. The rules of leased-quorum are removed from a package under the
 //! target directory that contains only the module and its tests. With `--nodes` the rules of relays are removed from a
-//! copy of the workspace, and a test of whole nodes has to fail. With `--properties` the definitions of properties are
+//! copy of the workspace, and a test of whole nodes has to fail. With `--members` the rules for changes of the voters are removed. With `--properties` the definitions of properties are
 //! broken, and the tests of the simulator's monitors and of the explorer's users both have to fail. With `--quorum` the
 //! rules of the quorum mutex over views are removed, and a small world has to fail. With `--conformance` rules of the quorum mutex
 //! are removed, and trace validation has to notice; with `--conformance-locks`, rules of leased-quorum. A mutant that survives is an
@@ -12,6 +12,7 @@
 
 mod conformance_rules;
 mod generated;
+mod members_rules;
 mod node_rules;
 mod property_rules;
 mod quorum_rules;
@@ -73,6 +74,18 @@ const LEASED_QUORUM: MutationTarget = MutationTarget {
     every_suite: false,
     may_hang: true,
     unnoticed: &[],
+};
+
+/// The same state machines while the voters change.
+const MEMBERS: MutationTarget = MutationTarget {
+    rules: members_rules::RULES,
+    suites: &[
+        ("rules", &["--test", "leased_quorum_rules"]),
+        ("storm", &["--release", "--test", "leased_quorum_storm", "changing"]),
+    ],
+    storms: "20000",
+    unnoticed: members_rules::UNNOTICED,
+    ..LEASED_QUORUM
 };
 
 /// The tests of the service are not optimised otherwise. Hundreds of storms take longer than the compiler then.
@@ -255,6 +268,7 @@ fn parse<'a>(
 ) -> io::Result<(&'static MutationTarget, TestLimits<'a>, Vec<&'a str>)> {
     let target = match words {
         _ if words.contains(&"--nodes") => &RELAYS,
+        _ if words.contains(&"--members") => &MEMBERS,
         _ if words.contains(&"--properties") => &PROPERTIES,
         _ if words.contains(&"--quorum") => &QUORUM,
         _ if words.contains(&"--conformance") => &CONFORMANCE,
@@ -264,7 +278,14 @@ fn parse<'a>(
     let mut limits =
         TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let targets = ["--nodes", "--properties", "--quorum", "--conformance", "--conformance-locks"];
+    let targets = [
+        "--nodes",
+        "--members",
+        "--properties",
+        "--quorum",
+        "--conformance",
+        "--conformance-locks",
+    ];
     let mut words = words.iter().filter(|word| !targets.contains(*word));
     while let Some(word) = words.next() {
         let mut number = || {
@@ -431,7 +452,8 @@ fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
     let core = root.join("crates/quorate-core");
     let manifest = format!(
         "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\n\
+         [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\
+         thiserror = {{ version = \"2\", default-features = false }}\n\n\
          [dev-dependencies]\ninsta = \"1\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\n\n\
          [profile.release]\ndebug-assertions = true\n"
     );
@@ -482,7 +504,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        let targets = [&LEASED_QUORUM, &RELAYS, &PROPERTIES, &QUORUM, &CONFORMANCE];
+        let targets = [&LEASED_QUORUM, &MEMBERS, &RELAYS, &PROPERTIES, &QUORUM, &CONFORMANCE];
         for target in targets.into_iter().chain([&CONFORMANCE_LOCKS]) {
             for name in target.by_default.into_iter().flatten() {
                 assert!(target.rules.iter().any(|rule| rule.name == *name), "{name}");

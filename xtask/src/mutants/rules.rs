@@ -24,8 +24,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "number-at-most-token",
         file: "candidate/pursuit.rs",
-        from: "self.vote.number <= token || self.found",
-        to: "self.vote.number > 0 || self.found",
+        from: "(self.vote.number <= token || has_found)",
+        to: "(self.vote.number > 0 || has_found)",
     },
     Rule {
         name: "token-is-confirmed",
@@ -72,20 +72,20 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-recorded-vote-is-no-spare-one",
         file: "candidate/pursuit.rs",
-        from: "counted.found.is_some() || self.recording.is_some_and(|token| counted.fits(token))",
-        to: "self.recording.is_some_and(|token| counted.fits(token))",
+        from: "counted.found.is_some() || recording",
+        to: "recording",
     },
     Rule {
         name: "a-vote-that-is-being-recorded-is-no-spare-one",
         file: "candidate/pursuit.rs",
-        from: "counted.found.is_some() || self.recording.is_some_and(|token| counted.fits(token))",
-        to: "counted.found.is_some()",
+        from: "counted.found.is_some() || recording",
+        to: "{\n            let _ = recording;\n            counted.found.is_some()\n        }",
     },
     Rule {
         name: "a-spare-vote-counts-once-it-is-recorded",
         file: "candidate/pursuit.rs",
-        from: "filter(|(_, it)| !recorded || it.found.is_some())",
-        to: "filter(|(_, it)| !recorded || it.found.is_some() || it.beat.is_some())",
+        from: "let counts = |counted: &Counted| !records || is_recorded(counted);",
+        to: "let counts = |counted: &Counted| !records || is_recorded(counted) || counted.beat.is_some();",
     },
     Rule {
         name: "a-holder-comes-before-waiters",
@@ -234,8 +234,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "learned-floors-are-written",
         file: "voter/peers.rs",
-        from: "        out.push(VoterEffect::Persist(self.counters()));\n    }",
-        to: "        let _ = out;\n    }",
+        from: "        out.push(VoterEffect::Persist(self.counters()));\n        self.learn_own(out);",
+        to: "        self.learn_own(out);",
     },
     Rule {
         name: "force-waits-for-the-client",
@@ -408,20 +408,20 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-recorded-token-is-kept",
         file: "candidate/tokens.rs",
-        from: "let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));",
-        to: "let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token)).take(0);",
+        from: "pursuit.votes.iter().filter(|(_, counted)| counted.fits(token, index));",
+        to: "pursuit.votes.iter().filter(|(_, counted)| counted.fits(token, index)).take(0);",
     },
     Rule {
         name: "a-vote-given-to-a-holder-fits-its-token",
         file: "candidate/pursuit.rs",
-        from: "self.vote.number <= token || self.found.is_some_and(|(_, found)| found == token)",
+        from: "(self.vote.number <= token || has_found)",
         to: "self.vote.number <= token",
     },
     Rule {
         name: "a-token-is-recorded-before-it-is-told",
         file: "candidate/pursuit.rs",
-        from: "                && (!recorded || counted.entered == Some(token))\n",
-        to: "                && (!recorded || token > 0)\n",
+        from: "                && (!records || counted.has_record(token, index))\n",
+        to: "                && (!records || token > 0)\n",
     },
     Rule {
         name: "earlier-records-do-not-count",
@@ -516,8 +516,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "answers-to-earlier-incarnations-do-not-count",
         file: "voter/peers.rs",
-        from: "if asked == self.incarnation {",
-        to: "if asked <= self.incarnation {",
+        from: "if asked == self.incarnation && config",
+        to: "if asked <= self.incarnation && config",
     },
     Rule {
         name: "voters-stamp-relayed-requests",
@@ -534,8 +534,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-greater-token-is-confirmed",
         file: "candidate/tokens.rs",
-        from: "counted.entered == Some(goal) && counted.last >= goal",
-        to: "counted.entered == Some(goal)",
+        from: "counted.has_record(goal, index) && counted.last >= goal",
+        to: "counted.has_record(goal, index)",
     },
     Rule {
         name: "nothing-is-extended-before-a-greater-token-holds",
