@@ -1,10 +1,11 @@
-//! Declarations of algorithms about themselves: profiles, costs, and the predictions of the literature, as readable text.
+//! Declarations of algorithms about themselves: profiles, costs, and the predictions of the literature.
 
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
+use std::io::Write as _;
 
 use quorate_algorithms::catalogue::{Visitor, visit_all};
 use quorate_algorithms::literature::{
-    ElectionCosts, MutexFigure, Order, Prediction, StarterPosition, Starters,
+    ElectionCosts, MutexFigure, Order, StarterPosition, Starters,
 };
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::agreement::Agreement;
@@ -20,10 +21,12 @@ use quorate_core::replication::Replication;
 use quorate_core::snapshot::Snapshot;
 use quorate_core::{ProcessId, Span};
 
+use crate::fnv::Fnv;
+
 /// Numbers of processes for which formulas are evaluated.
 const SIZES: [usize; 4] = [2, 3, 5, 8];
 
-/// Declarations as text, one section for each algorithm.
+/// Declarations as text, with a digest for each number of processes.
 #[derive(Default)]
 struct Declarations {
     costs: String,
@@ -34,54 +37,63 @@ struct Declarations {
 impl Declarations {
     fn add<A: Algorithm>(&mut self) {
         let name = A::PROFILE.name;
-        let _ = writeln!(self.costs, "{name}: {:?}", A::profile(&Setup::new(3)));
-        for n in SIZES {
-            for setup in setups::<A>(n) {
-                let (tolerates, cost) = (A::tolerates(n), A::cost(&setup));
-                let _ = writeln!(self.costs, "  {n}: tolerates {tolerates:?}, {cost:?}");
-            }
-        }
+        let profile = digest(&[A::profile(&Setup::new(3))]);
+        let costs = row(|n| {
+            let cost = |setup| format!("{:?}, {:?}", A::tolerates(n), A::cost(setup));
+            setups::<A>(n).iter().map(cost).collect()
+        });
+        let _ = writeln!(self.costs, "{name}: profile {profile}, costs{costs}");
         for costs in A::ELECTION_COSTS {
-            let _ = writeln!(self.elections, "{name}: rank delay {}", costs.rank_delay);
-            self.add_election(costs);
+            self.add_election(name, costs);
         }
     }
 
-    fn add_election(&mut self, costs: &ElectionCosts) {
-        let _ = writeln!(self.elections, "  lists {}, cases {:?}", costs.stores_lists, costs.cases);
+    fn add_election(&mut self, name: &str, costs: &ElectionCosts) {
+        let ElectionCosts { rank_delay, stores_lists, cases, .. } = costs;
+        let name = format!("{name}, rank delay {rank_delay}");
+        let _ = writeln!(self.elections, "{name}: {}", digest(&[(stores_lists, cases)]));
         for starters in [Starters::One, Starters::All] {
             for order in [Order::Any, Order::Best, Order::Worst, Order::Random] {
-                for n in SIZES {
-                    let Some(found) = (costs.messages)(starters, order, n) else { continue };
-                    let case = format!("{} {} {n}", starters.name(), order.name());
-                    let _ = writeln!(self.elections, "  {case}: {}", text(&found));
-                }
+                let found = row(|n| (costs.messages)(starters, order, n).into_iter().collect());
+                let case = format!("{} {}", starters.name(), order.name());
+                let _ = writeln!(self.elections, "{name}, {case}:{found}");
             }
         }
-        for (n, steps, above) in [(5.0, 2.0, 3.0), (8.0, 7.0, 0.0), (8.0, 0.0, 7.0)] {
-            let Some(rule) = costs.rule else { continue };
-            let position = StarterPosition { n, steps, above };
-            let messages = (rule.messages)(position);
-            let _ = writeln!(self.elections, "  {}: {position:?}: {messages}", rule.formula);
-        }
+        let Some(rule) = costs.rule else { return };
+        let positions = [(5.0, 2.0, 3.0), (8.0, 7.0, 0.0), (8.0, 0.0, 7.0)];
+        let messages =
+            positions.map(|(n, steps, above)| (rule.messages)(StarterPosition { n, steps, above }));
+        let _ = writeln!(self.elections, "{name}, {}: {messages:?}", rule.formula);
     }
 
     fn add_mutex<A: Algorithm>(&mut self) {
         self.add::<A>();
-        for n in SIZES {
-            let processes = |numbers: &[u32]| -> Vec<ProcessId> {
-                numbers.iter().filter(|it| **it < n as u32).map(|it| ProcessId::new(*it)).collect()
-            };
-            let requests = [processes(&[0, 1, 1, 4, 2]), processes(&[2, 7, 1, 0, 0, 1, 6])];
-            for setup in setups::<A>(n) {
-                for figure in MutexFigure::ALL {
-                    let prediction = A::predict_entry(figure, &setup, &requests);
-                    let name = A::PROFILE.name;
-                    let _ = writeln!(self.entries, "{name} {n} {figure:?}: {}", text(&prediction));
-                }
-            }
+        for figure in MutexFigure::ALL {
+            let predictions = row(|n| {
+                let processes = |numbers: &[u32]| -> Vec<ProcessId> {
+                    let present = numbers.iter().filter(|it| **it < n as u32);
+                    present.map(|it| ProcessId::new(*it)).collect()
+                };
+                let requests = [processes(&[0, 1, 1, 4, 2]), processes(&[2, 7, 1, 0, 0, 1, 6])];
+                let predict = |setup| A::predict_entry(figure, setup, &requests);
+                setups::<A>(n).iter().map(predict).collect()
+            });
+            let _ = writeln!(self.entries, "{} {figure:?}:{predictions}", A::PROFILE.name);
         }
     }
+}
+
+/// A digest of the declarations for each number of processes, if there are any.
+fn row<T: Debug>(declarations: impl Fn(usize) -> Vec<T>) -> String {
+    let with_size = SIZES.map(|n| (n, declarations(n)));
+    let present = with_size.iter().filter(|(_, found)| !found.is_empty());
+    present.map(|(n, found)| format!(" {n}:{}", digest(found))).collect()
+}
+
+fn digest(declarations: &[impl Debug]) -> String {
+    let mut digest = Fnv::new();
+    write!(digest, "{declarations:?}").expect("a digest takes everything");
+    digest.short()
 }
 
 /// The usual setup and those that an algorithm supports.
@@ -105,11 +117,6 @@ fn setups<A: Algorithm>(n: usize) -> Vec<Setup> {
     setups
 }
 
-fn text(prediction: &Prediction) -> String {
-    let Prediction { formula, value, remark, difference } = prediction;
-    format!("{formula} = {value:?}, {remark:?}, {difference:?}")
-}
-
 impl Visitor for Declarations {
     fn mutex<A: Algorithm + Mutex + 'static>(&mut self) {
         self.add_mutex::<A>();
@@ -130,7 +137,7 @@ impl Visitor for Declarations {
     fn detector<A: Algorithm + Detector + 'static>(&mut self) {
         self.add::<A>();
         let round = A::build(&Setup::new(5), ProcessId::new(0)).round();
-        let _ = writeln!(self.costs, "  round {round}");
+        let _ = writeln!(self.costs, "{}: round {round}", A::PROFILE.name);
     }
 
     fn clock<A: Algorithm + ClockSync + 'static>(&mut self) {

@@ -6,6 +6,7 @@
 //! pinned runs of the families are the same, such a change has no effect that anything outside can see.
 
 use std::fmt::Debug;
+use std::hash::Hash as _;
 use std::io::Write;
 
 use quorate_algorithms::catalogue::{Visitor, visit_all};
@@ -108,8 +109,7 @@ impl<C: Data, O: Data, E: Reason> Crowd<C, O, E> {
                 | Effect::Ignored(_) => {}
             }
         }
-        let state = format!("{:?}", self.processes[id.index()]);
-        self.add(&state);
+        self.processes[id.index()].hash(&mut self.digest);
     }
 
     fn keep(&mut self, mut sent: Sent<C, O, E>) {
@@ -206,7 +206,7 @@ impl<C: Data, O: Data, E: Reason> Crowd<C, O, E> {
         let n = self.processes.len();
         let process = self.processes[id.index()].clone();
         let Some(mut renamed) = process.renamed(&|id| self.next(id)) else { return };
-        self.add(&renamed);
+        renamed.hash(&mut self.digest);
         let back = renamed.renamed(&|id| ProcessId::from_index((id.index() + n - 1) % n));
         assert!(back.as_ref() == Some(&process), "a renaming can be undone: {process:?}");
         let mut numbers = Vec::new();
@@ -223,10 +223,10 @@ fn any_set(random: &mut Random, n: usize) -> ProcessSet {
     ProcessId::all(n).filter(|_| random.chance(0.5)).collect()
 }
 
-/// Lines of the algorithms of a family.
+/// Rows of the algorithms of a family.
 struct Disorder {
     layer: Layer,
-    lines: Vec<String>,
+    rows: Vec<String>,
 }
 
 impl Disorder {
@@ -236,26 +236,25 @@ impl Disorder {
     {
         if A::PROFILE.layer == self.layer {
             let build = |setup: &Setup, id| Erased::new(A::build(setup, id));
-            self.lines.extend(lines::<C, O, E>(A::PROFILE, A::QUORUMS, build, command));
+            self.rows.extend(rows::<C, O, E>(A::PROFILE, A::QUORUMS, build, command));
         }
     }
 }
 
 /// Runs an algorithm with the setups of its random scenarios.
-fn lines<C: Data, O: Data, E: Reason>(
+fn rows<C: Data, O: Data, E: Reason>(
     profile: Profile,
     quorums: &[&str],
     build: fn(&Setup, ProcessId) -> Erased<C, O, E>,
     command: DrawCommand<C>,
 ) -> Vec<String> {
-    let line = |(number, (name, scenario)): (usize, _)| {
-        let setup = storms::setup(&scenario, quorums, number);
-        let mut random = Random::new(scenario.seed, Stream::Worlds);
+    storms::rows(profile, |storm| {
+        let setup = storms::setup(storm, quorums);
+        let mut random = Random::new(storm.scenario.seed, Stream::Worlds);
         let mut crowd = Crowd::new(setup.n, |id| build(&setup, id));
         (0..INPUTS).for_each(|_| crowd.step(&mut random, &setup, command));
-        format!("{name}: {}", crowd.digest.text())
-    };
-    storms::scenarios(profile).enumerate().map(line).collect()
+        crowd.digest.short()
+    })
 }
 
 impl Visitor for Disorder {
@@ -353,9 +352,9 @@ fn claim(
     }
 }
 
-/// A line for each run of the algorithms of a family.
+/// A row for each algorithm of a family and each kind of runs.
 pub(crate) fn family(layer: Layer) -> String {
-    let mut disorder = Disorder { layer, lines: Vec::new() };
+    let mut disorder = Disorder { layer, rows: Vec::new() };
     visit_all(&mut disorder);
-    disorder.lines.join("\n")
+    disorder.rows.join("\n")
 }

@@ -1,29 +1,27 @@
 //! One test for each family.
 
 use quorate_algorithms::catalogue::PROFILES;
-use quorate_core::{Layer, Profile};
+use quorate_core::Layer;
 
-use crate::{digest, disorder, files, storms, worlds};
+use crate::digest::run_digest;
+use crate::{disorder, files, storms, worlds};
 
-/// Runs all scenarios of all algorithms of a family. Returns a line for each, and the unmet expectations.
+/// Runs all scenarios of all algorithms of a family. Returns a line for each scenario file and for each kind of random
+/// scenarios, and the unmet expectations of the files.
 fn family(layer: Layer) -> (String, Vec<String>) {
     let files = files::scenarios();
     let (mut lines, mut unmet) = (Vec::new(), Vec::new());
     for profile in PROFILES.iter().filter(|profile| profile.layer == layer) {
         for (name, scenario) in files.iter().filter(|(_, it)| it.algorithm == profile.name) {
-            let (report, line) = digest::line(name, scenario);
+            let (report, digest) = run_digest(scenario);
             let expected = scenario.expect.as_ref().zip(report);
             let differences = expected.map(|(expect, report)| expect.differences(&report));
             unmet.extend(differences.into_iter().flatten().map(|it| format!("{name}: {it}")));
-            lines.push(line);
+            lines.push(format!("{} {name}: {digest}", profile.name));
         }
-        lines.extend(storm(*profile));
+        lines.extend(storms::rows(*profile, |storm| run_digest(&storm.scenario).1));
     }
     (lines.join("\n"), unmet)
-}
-
-fn storm(profile: Profile) -> impl Iterator<Item = String> {
-    storms::scenarios(profile).map(|(name, scenario)| digest::line(&name, &scenario).1)
 }
 
 macro_rules! families {

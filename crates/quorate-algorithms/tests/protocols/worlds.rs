@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_check::{Bounds, Budget};
-use quorate_core::Layer;
+use quorate_core::{Layer, Profile};
 use quorate_lab::exhaustive::{CheckConfig, explore};
 use quorate_sim::Scenario;
 use quorate_sim::scenario::Requesters;
@@ -24,24 +24,27 @@ fn config(algorithm: &str, n: usize, crashes: u8) -> CheckConfig {
     }
 }
 
-/// A line for each world of the algorithms of a family.
+/// A line for each algorithm of a family, with all its worlds.
 pub(crate) fn family(layer: Layer) -> String {
-    let mut lines = Vec::new();
-    for profile in PROFILES.iter().filter(|profile| profile.layer == layer) {
-        for (n, crashes) in [(2, 0), (3, 0), (3, 1)] {
-            let world = format!("{} {n} processes, {crashes} crashes", profile.name);
-            let outcome = explore(&config(profile.name, n, crashes), |_| ControlFlow::Continue(()));
-            lines.push(match outcome {
-                Ok(outcome) => {
-                    let report = outcome.report;
-                    format!(
-                        "{world}: {}, {} states, {} steps",
-                        report.verdict, report.states, report.steps
-                    )
-                }
-                Err(error) => format!("{world}: {error}"),
-            });
+    let profiles = PROFILES.iter().filter(|profile| profile.layer == layer);
+    let worlds = |profile: &Profile| {
+        let [two, three, crashing] =
+            [(2, 0), (3, 0), (3, 1)].map(|(n, crashes)| world(profile.name, n, crashes));
+        if two == three && three == crashing {
+            return format!("{}: {two}", profile.name);
         }
+        format!("{}: 2 processes {two}; 3 {three}; 3 with a crash {crashing}", profile.name)
+    };
+    profiles.map(worlds).collect::<Vec<_>>().join("\n")
+}
+
+/// Explores a world. Returns its verdict and the numbers of its states and steps, or why it cannot be explored.
+fn world(algorithm: &str, n: usize, crashes: u8) -> String {
+    match explore(&config(algorithm, n, crashes), |_| ControlFlow::Continue(())) {
+        Ok(outcome) => {
+            let report = outcome.report;
+            format!("{}, {} states, {} steps", report.verdict, report.states, report.steps)
+        }
+        Err(error) => error.to_string(),
     }
-    lines.join("\n")
 }

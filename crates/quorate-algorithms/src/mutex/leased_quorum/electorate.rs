@@ -214,4 +214,10 @@ mod tests {
         let avoid = ProcessSet::from_iter([ProcessId::new(4)]);
         assert_eq!(numbers(&electorate.preferred(&lock, &avoid)), [0, 1, 5, 6, 7]);
     }
+
+    #[test]
+    fn an_electorate_of_one_is_not_empty() {
+        let electorate = Electorate::new(AnyCoterie::by_name("majority", 1).expect("a coterie"));
+        assert!(!electorate.is_empty() && electorate.len() == 1);
+    }
 }

@@ -69,4 +69,12 @@ mod tests {
         let exact = Terms::fixed(ttl, Drift::NONE);
         assert_eq!((exact.validity(ttl), exact.abstention()), (Span(999_999), Span(1_000_001)));
     }
+
+    #[test]
+    fn a_ttl_within_the_bounds_is_permitted() {
+        let terms = Terms { ttl_least: Span(10), ttl_most: Span(20), drift: Drift::NONE };
+        let permitted = [9, 10, 20, 21].map(|ttl| terms.permits(Span(ttl)));
+        assert_eq!(permitted, [false, true, true, false]);
+        assert_eq!(Terms::beat(Span(9)), Span(3));
+    }
 }

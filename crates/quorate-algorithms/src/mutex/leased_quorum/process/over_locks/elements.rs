@@ -89,3 +89,33 @@ pub(super) fn name(element: &Element) -> String {
         _ => first.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::leased_quorum::id::{CandidateId, Epoch};
+
+    #[test]
+    fn a_divergence_names_elements_by_their_numbers() {
+        let id = RequestId { session: 3, incarnation: 7, number: 2 };
+        let of = Claim { request: id, attempt: 4, candidate: CandidateId(9) };
+        let epoch = Epoch { incarnation: 0, number: 5 };
+        let given = vote(ProcessId::new(1), id, VoteId { epoch, number: 6 });
+        let end = instant(Beat { incarnation: 7, number: 8 }, 3);
+        let elements = [
+            (voter(ProcessId::new(1)), "v1"),
+            (client(3, 7), "c3.7"),
+            (request(id), "c3.7#2"),
+            (claim(of), "c3.7#2/4"),
+            (given, "v1:c3.7#2@5:6"),
+            (end, "end of c3.7!8"),
+            (number(6), "6"),
+            (quorum(&ProcessSet::all(2)), "{0, 1}"),
+        ];
+        for (element, expected) in elements {
+            assert_eq!(name(&element), expected);
+        }
+        assert_eq!(request_of_claim(&claim(of)), request(id));
+        assert_eq!((request_of_vote(&given), voter_of(&given)), (request(id), ProcessId::new(1)));
+    }
+}
