@@ -167,7 +167,8 @@ impl Node {
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
         let spans = spans.map(|sink| (sink, calendar_offset()));
-        let event_loop = EventLoop::new(core, votes, mesh.clone(), disk, spans);
+        let event_loop =
+            EventLoop::new(core, votes, mesh.clone(), disk, spans, listener_config.tls.clone());
         let local_client = LocalClient::new(inbox.clone());
         let authenticator = Arc::new(Authenticator::new(
             &listener_config.clients,
