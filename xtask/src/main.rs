@@ -7,17 +7,22 @@
     reason = "a chore talks to the person who started it"
 )]
 
+mod book;
 mod cargo;
 mod compat;
 mod console;
+mod dependencies;
 mod fix;
+mod json;
 mod manifest;
 mod mutants;
 mod no_std;
 mod own_mutex;
+mod packages;
 mod performance;
 mod programs;
 mod prove;
+mod release;
 mod test_programs;
 mod tidy;
 mod timings;
@@ -49,6 +54,10 @@ Usage: cargo xtask COMMAND
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   timings [--tests]   build from nothing and print where the time goes: the program, or all tests
   prove [OPTIONS]     prove the algorithms of proofs/ (--slice, --seed N, --timeout SECONDS, --solver cvc5); needs python3
+  dist [OPTIONS]      build a static program and pack it: tar.gz, Debian package, container image, bill of materials (--only tar,deb,image;
+                      --out DIR; --binary FILE packs this program, for tests)
+  book                build the manual of docs/ with mdbook, in target/book
+  release [--tag]     check what a release needs: tag, versions, changelog, licences, packages; --tag creates the tag
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.
@@ -81,6 +90,9 @@ fn main() -> ExitCode {
             Ok(code) => ExitCode::from(code),
             Err(error) => exit_with_error(&error.to_string()),
         },
+        ["book"] => exit_code(book::run(&root())),
+        ["dist", words @ ..] => exit_code(packages::run(&root(), words)),
+        ["release", words @ ..] => exit_code(release::run(&root(), words)),
         ["timings"] => exit_code(timings::run(&root(), timings::Build::Release)),
         ["timings", "--tests"] => exit_code(timings::run(&root(), timings::Build::Tests)),
         ["timings", other, ..] => {

@@ -2,6 +2,7 @@
 
 mod algorithm_files;
 mod arrows;
+mod links;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -63,6 +64,7 @@ impl fmt::Display for Problem {
 pub(crate) fn problems(files: &[TextFile]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = files.iter().flat_map(problems_of).collect();
     problems.extend(algorithm_files::problems(files));
+    problems.extend(links::problems(files));
     problems.sort();
     problems
 }

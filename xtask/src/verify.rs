@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{compat, console, mutants, no_std, own_mutex, prove, test_programs, tidy, tree};
+use crate::{
+    compat, console, mutants, no_std, own_mutex, packages, prove, release, test_programs, tidy,
+    tree,
+};
 
 /// One check, selected by its name.
 pub(crate) struct Step {
@@ -26,9 +29,12 @@ enum StepAction {
     OwnMutex,
     Proofs,
     Mutants,
+    Packages,
+    CleanRoot,
+    Release,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 17] = [
     Step {
         name: "fmt",
         description: "the code is formatted",
@@ -83,6 +89,18 @@ const STEPS: [Step; 14] = [
         hint: None,
     },
     Step {
+        name: "packages",
+        description: "the Debian package installs, and its node grants a lock; needs root",
+        action: StepAction::Packages,
+        hint: None,
+    },
+    Step {
+        name: "release",
+        description: "versions, licences and packages of the crates agree",
+        action: StepAction::Release,
+        hint: Some("`cargo xtask release` checks everything that a release needs"),
+    },
+    Step {
         name: "proofs",
         description: "the proofs of the algorithms succeed, and short ones fail without a rule",
         action: StepAction::Proofs,
@@ -111,6 +129,12 @@ const STEPS: [Step; 14] = [
         description: "a mutant of each family is noticed by a quick test; compiles a copy of the workspace for minutes",
         action: StepAction::Mutants,
         hint: Some("`cargo xtask mutants PATH` tries all mutants of a file"),
+    },
+    Step {
+        name: "clean-root",
+        description: "the Debian package installs in a fresh Debian; needs root and mmdebstrap, and downloads a minute",
+        action: StepAction::CleanRoot,
+        hint: None,
     },
     Step {
         name: "worlds",
@@ -144,7 +168,9 @@ pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a st
 pub(crate) fn tests() -> Vec<&'static Step> {
     STEPS
         .iter()
-        .filter(|step| !["clippy", "doc", "mutants", "worlds", "engines"].contains(&step.name))
+        .filter(|step| {
+            !["clippy", "doc", "mutants", "clean-root", "worlds", "engines"].contains(&step.name)
+        })
         .collect()
 }
 
@@ -152,7 +178,7 @@ pub(crate) fn tests() -> Vec<&'static Step> {
 pub(crate) fn list() -> String {
     let mut text = String::from("Steps of verify:\n");
     for step in &STEPS {
-        let _ = writeln!(text, "  {:<8} {}", step.name, step.description);
+        let _ = writeln!(text, "  {:<10} {}", step.name, step.description);
     }
     text
 }
@@ -186,9 +212,10 @@ impl StepAction {
     /// etcd have timeouts of their own, so that they need the machine.
     fn runs_beside_tests(&self) -> bool {
         match self {
-            Self::Console | Self::OwnMutex | Self::Proofs => true,
+            Self::Console | Self::OwnMutex | Self::Proofs | Self::Packages | Self::Release => true,
             Self::Cargo(cargo) => cargo.arguments.contains("--bench "),
             Self::Tidy | Self::NoStd | Self::Tests | Self::Compat | Self::Mutants => false,
+            Self::CleanRoot => false,
         }
     }
 
@@ -206,6 +233,9 @@ impl StepAction {
             StepAction::OwnMutex => "examples/own_mutex".to_owned(),
             StepAction::Proofs => "a slice of the proofs".to_owned(),
             StepAction::Mutants => "a sample of mutants".to_owned(),
+            StepAction::Packages => "the Debian package".to_owned(),
+            StepAction::CleanRoot => "the Debian package in a fresh Debian".to_owned(),
+            StepAction::Release => "versions, licences and packages of the crates".to_owned(),
         }
     }
 
@@ -220,6 +250,9 @@ impl StepAction {
             StepAction::OwnMutex => own_mutex::check(root),
             StepAction::Proofs => prove::check(root),
             StepAction::Mutants => mutants::sample(root),
+            StepAction::Packages => packages::check(root),
+            StepAction::CleanRoot => packages::check_clean_root(root),
+            StepAction::Release => release::check(root),
         }
     }
 }

@@ -34,7 +34,9 @@ pub enum BadBackend {
     #[error("`{0}://` is not supported; use quorate://, etcd:// or, with TLS, etcds://")]
     Scheme(String),
     /// The endpoint is not `HOST:PORT`.
-    #[error("`{0}` is not HOST:PORT, as in etcd://127.0.0.1:2379 or quorate://[::1]:7480")]
+    #[error(
+        "`{0}` is not HOST:PORT, as in 127.0.0.1:7480, quorate://[::1]:7480 or etcd://127.0.0.1:2379"
+    )]
     Endpoint(String),
 }
 
@@ -64,6 +66,8 @@ impl FromStr for Backend {
 
     fn from_str(text: &str) -> Result<Self, BadBackend> {
         let (scheme, rest) = text.trim().split_once("://").unwrap_or(("quorate", text.trim()));
+        // A node serves HTTP at the same port, and prints its address so.
+        let scheme = if ["http", "https"].contains(&scheme) { "quorate" } else { scheme };
         let known = [BackendKind::Quorate, BackendKind::Etcd, BackendKind::EtcdTls];
         let kind = known.into_iter().find(|kind| kind.scheme() == scheme);
         let kind = kind.ok_or_else(|| BadBackend::Scheme(scheme.to_owned()))?;
@@ -114,6 +118,7 @@ mod tests {
             three,
             (BackendKind::Etcd, vec!["a:1".into(), "b:2".into(), "c_d:65535".into()])
         );
+        assert_eq!(read("http://a:7480/"), Ok((BackendKind::Quorate, one("a:7480"))));
         let shown: Backend = "etcd://a:1,b:2".parse().expect("two members");
         assert_eq!(shown.to_string(), "etcd://a:1,b:2");
     }

@@ -20,6 +20,7 @@ use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVeri
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::TlsConnector;
 
+use crate::expiry::{CertificateExpiry, not_after};
 use crate::network::{Network, Stream, Tcp};
 
 /// The name that a node's certificate must be valid for.
@@ -73,6 +74,7 @@ pub(crate) struct TlsIdentity {
     /// For clients, which need not present a certificate.
     pub(crate) server_for_clients: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
+    expiry: Option<CertificateExpiry>,
 }
 
 impl Tls {
@@ -109,6 +111,11 @@ impl Tls {
     /// Whether the certificate belongs to this node.
     pub fn is_for(&self, node: ProcessId) -> bool {
         belongs_to(&self.identity().certificate, node)
+    }
+
+    /// Returns when the current certificates expire.
+    pub fn expiry(&self) -> Option<CertificateExpiry> {
+        self.identity().expiry
     }
 
     /// Connects to a node and presents this certificate, without sending anything yet. For tools and tests.
@@ -148,12 +155,17 @@ impl TlsIdentity {
 
     fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let roots = Arc::new(roots(authority)?);
+        let authorities = certificates(authority, "certificate of an authority")?;
+        let first_end = authorities.iter().filter_map(not_after).min();
+        let roots = Arc::new(roots(authorities)?);
         let chain = certificates(certificate, "certificate of the node")?;
         let key =
             PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Missing("private key"))?;
         Ok(Self {
             certificate: chain[0].clone(),
+            expiry: not_after(&chain[0])
+                .zip(first_end)
+                .map(|(node, authority)| CertificateExpiry { node, authority }),
             client: Arc::new(client(&provider, &roots, chain.clone(), key.clone_key())?),
             server_for_clients: Arc::new(server(
                 &provider,
@@ -172,9 +184,9 @@ fn certificates(pem: &[u8], kind: &'static str) -> Result<Vec<CertificateDer<'st
     found.ok().filter(|found| !found.is_empty()).ok_or(TlsError::Missing(kind))
 }
 
-fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
+fn roots(authorities: Vec<CertificateDer<'static>>) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(authority, "certificate of an authority")? {
+    for certificate in authorities {
         roots.add(certificate).map_err(unusable)?;
     }
     Ok(roots)

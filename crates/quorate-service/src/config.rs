@@ -172,7 +172,21 @@ pub enum BadConfig {
         /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The file has a syntax error or an invalid value.
+    /// The file has a syntax error, an unknown key, or a value of the wrong type.
+    #[error("{path}:{line}:{column}: {problem}")]
+    Syntax {
+        /// Path of the configuration file.
+        path: String,
+        /// Line of the error, counted from one.
+        line: usize,
+        /// Column of the error in characters, counted from one.
+        column: usize,
+        /// Description of the problem, on one line.
+        problem: String,
+        /// The line of the file, and a mark below the place.
+        excerpt: String,
+    },
+    /// The file has an invalid value.
     #[error("{path}: {problem}")]
     Wrong {
         /// Path of the configuration file.
@@ -180,6 +194,36 @@ pub enum BadConfig {
         /// Description of the problem.
         problem: String,
     },
+}
+
+/// Maximum number of characters of a line that an error shows.
+const EXCERPT_MOST: usize = 120;
+
+/// Shows the place of an error: `FILE:LINE:COLUMN: problem`, the line, and carets below the place.
+fn syntax_error(
+    path: String,
+    text: &str,
+    problem: &str,
+    span: std::ops::Range<usize>,
+) -> BadConfig {
+    let start = text.floor_char_boundary(span.start);
+    let line = text[..start].matches('\n').count() + 1;
+    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let column = text[begin..start].chars().count() + 1;
+    let content: String =
+        text[begin..].lines().next().unwrap_or_default().chars().take(EXCERPT_MOST).collect();
+    let marked = text[start..text.floor_char_boundary(span.end).max(start)].lines().next();
+    let width = marked.map_or(0, |marked| marked.chars().count()).clamp(1, EXCERPT_MOST);
+    let (number, indent) = (line.to_string(), " ".repeat(line.to_string().len()));
+    let tab = |c: char| if c == '\t' { ' ' } else { c };
+    let content: String = content.chars().map(tab).collect();
+    let excerpt = format!(
+        "{indent} |\n{number} | {content}\n{indent} | {}{}",
+        " ".repeat(column.min(EXCERPT_MOST) - 1),
+        "^".repeat(width)
+    );
+    let problem = problem.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+    BadConfig::Syntax { path, line, column, problem, excerpt }
 }
 
 impl NodeConfig {
@@ -192,8 +236,9 @@ impl NodeConfig {
         let text = std::fs::read_to_string(path)
             .map_err(|error| BadConfig::Unreadable { path: shown.clone(), error })?;
         let wrong = |problem: String| BadConfig::Wrong { path: shown.clone(), problem };
-        let mut config: Self =
-            toml::from_str(&text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
+        let mut config: Self = toml::from_str(&text).map_err(|error| {
+            syntax_error(shown.clone(), &text, error.message(), error.span().unwrap_or_default())
+        })?;
         config.validate().map_err(wrong)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         config.data = config.data.map(|data| folder.join(data));
@@ -308,5 +353,44 @@ impl NodeConfig {
     pub fn delay_bounds(&self) -> quorate_core::DelayBounds {
         let bound = Span::from_millis(self.answer_ms);
         quorate_core::DelayBounds { delay: bound, bound }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Error of a file with this text.
+    fn error_of(text: &str) -> (String, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("node.toml");
+        std::fs::write(&path, text).expect("a disk");
+        let error = NodeConfig::read(&path).expect_err("a wrong file");
+        let shown = error.to_string().replace(&path.display().to_string(), "FILE");
+        match error {
+            BadConfig::Syntax { excerpt, .. } => (shown, excerpt),
+            _ => (shown, String::new()),
+        }
+    }
+
+    #[test]
+    fn errors_show_the_line_and_a_mark_below_the_place() {
+        let (error, excerpt) = error_of("cluster = \"ab\"\nid = \"x\"\n[peers]\n");
+        assert!(error.starts_with("FILE:2:6: invalid type"), "{error}");
+        assert_eq!(excerpt, "  |\n2 | id = \"x\"\n  |      ^^^");
+        let (error, excerpt) = error_of("\n\n\tclint\u{e9} = 1\n");
+        assert!(error.starts_with("FILE:3:"), "{error}");
+        assert_eq!(excerpt.lines().count(), 3, "{excerpt}");
+        let (error, excerpt) = error_of("cluster = \"ab\nid = 1");
+        assert!(error.starts_with("FILE:1:") && !error.contains('\n'), "{error}");
+        assert!(excerpt.contains("1 | cluster = \"ab\n"), "{excerpt}");
+        let long = format!("cluster = \"{}\" x", "a".repeat(5_000));
+        assert!(error_of(&long).1.lines().all(|line| line.chars().count() < 400));
+    }
+
+    #[test]
+    fn values_that_do_not_fit_name_their_key() {
+        let text = "cluster = \"ab\"\nid = 3\n[peers]\n0 = \"a:1\"\n";
+        assert_eq!(error_of(text).0, "FILE: id = 3 is not one of the 1 nodes of [peers]");
     }
 }

@@ -15,6 +15,7 @@
 mod cluster;
 mod direct;
 mod events;
+mod grants;
 mod holders;
 mod leave;
 mod lists;
@@ -304,6 +305,7 @@ impl NodeCore {
         self.voter.set_wall_clock(wall_ms);
         self.wake_detector(now);
         if self.voter.next_wake().is_some_and(|due| due <= now) {
+            self.log_expired(now);
             self.with_voter(now, |voter, out| voter.wake(now, out));
         }
         while let Some((_, alarm)) = self.alarms.first().copied().filter(|(time, _)| *time <= now) {

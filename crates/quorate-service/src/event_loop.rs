@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
-use quorate_core::{ProcessId, SortedMap, Span, Time};
-use quorate_net::{Event, Events, Mesh, codec};
+use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
+use quorate_net::{Event, Events, Mesh, Tls, codec};
 use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerMessage};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
@@ -188,6 +188,10 @@ pub(crate) struct EventLoop {
     spans: Option<(SpanSink, Duration)>,
     /// Latest time at which the task of the loop wakes up.
     armed: Time,
+    /// Peers that have been connected since this node started.
+    peers_seen: ProcessSet,
+    /// Certificates of the node, whose expiry is a metric.
+    tls: Option<Arc<Tls>>,
 }
 
 /// The file in which a node remembers the members.
@@ -204,10 +208,24 @@ impl EventLoop {
         mesh: Mesh,
         disk: Option<watch::Sender<DurableState>>,
         spans: Option<(SpanSink, Duration)>,
+        tls: Option<Arc<Tls>>,
     ) -> Self {
         let (unsent, clients, outgoing) = (Vec::new(), SortedMap::new(), SortedMap::new());
-        let armed = Time::ZERO;
-        Self { core, votes, unsent, mesh, clients, outgoing, members, disk, spans, armed }
+        let (armed, peers_seen) = (Time::ZERO, ProcessSet::new());
+        Self {
+            core,
+            votes,
+            unsent,
+            mesh,
+            clients,
+            outgoing,
+            members,
+            disk,
+            spans,
+            armed,
+            peers_seen,
+            tls,
+        }
     }
 
     /// Returns the time until something is due, and records when the task will wake up.
@@ -245,9 +263,22 @@ impl EventLoop {
                 }
                 Err(error) => tracing::warn!(peer = %from, %error, "malformed message from a peer"),
             },
-            Event::Up { peer, .. } => self.core.on_peer_link(peer, Ok(()), now),
+            Event::Up { peer, fresh, .. } => {
+                match self.peers_seen.insert(peer) {
+                    true => {
+                        tracing::info!(%peer, "a node has joined: it is connected for the first time")
+                    }
+                    false if fresh => {
+                        tracing::info!(%peer, "a node has joined again: it was restarted")
+                    }
+                    false => {
+                        tracing::info!(%peer, "a node has joined again: its connection was broken")
+                    }
+                }
+                self.core.on_peer_link(peer, Ok(()), now);
+            }
             Event::Down { peer, why } => {
-                tracing::info!(%peer, %why, "a peer has disconnected");
+                tracing::info!(%peer, %why, "a node has left: its connection is broken");
                 self.core.on_peer_link(peer, Err(why.to_string()), now);
             }
         }
@@ -287,7 +318,8 @@ impl EventLoop {
             }
             Input::Metrics(answer) => {
                 self.update_peer_errors();
-                let _ = answer.send(self.core.metrics_text());
+                let expiry = self.tls.as_ref().and_then(|tls| tls.expiry());
+                let _ = answer.send(self.core.metrics_text(expiry, now));
             }
         }
     }

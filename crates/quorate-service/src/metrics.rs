@@ -7,15 +7,19 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{ToCandidate, ToVoter};
-use quorate_core::{Belief, Message, Process, Span};
+use quorate_core::{Belief, Message, Process, SortedMap, Span};
+use quorate_net::CertificateExpiry;
 
 use crate::peer::PeerMessage;
 
 type Labels = [(&'static str, &'static str); 1];
 type CounterFamily = Family<Labels, Counter>;
+type SecondsGauge = Gauge<f64, AtomicU64>;
+type QuotaFamily = Family<[(&'static str, String); 2], SecondsGauge>;
 
 /// Metrics of a node. Names of locks and clients are not used as labels, because their number is unbounded.
 #[derive(Debug)]
@@ -43,6 +47,18 @@ pub(crate) struct Metrics {
     suspicion_changes: CounterFamily,
     /// Sent messages by kind: first the kinds of the detector, then [`KINDS`].
     sent: Vec<Counter>,
+    /// Grants whose clients were silent, as this node's voter saw it.
+    pub(crate) expired: Counter,
+    /// Grants that an operator has revoked, as this node's voter saw it.
+    pub(crate) revoked: Counter,
+    pub(crate) held: Gauge,
+    pub(crate) waiting: Gauge,
+    /// Time since the request of the holder that has asked first.
+    pub(crate) oldest_age: SecondsGauge,
+    /// Time until the votes of that holder are freed, unless its client sends another beat.
+    pub(crate) oldest_left: SecondsGauge,
+    certificate_expiry: Family<Labels, Gauge>,
+    quota_used: QuotaFamily,
     pub(crate) sessions: Gauge,
     pub(crate) requests: Gauge,
     pub(crate) ballots: Gauge,
@@ -149,6 +165,14 @@ impl Metrics {
             implausible: Counter::default(),
             suspicion_changes: CounterFamily::default(),
             sent: counters,
+            expired: Counter::default(),
+            revoked: Counter::default(),
+            held: Gauge::default(),
+            waiting: Gauge::default(),
+            oldest_age: SecondsGauge::default(),
+            oldest_left: SecondsGauge::default(),
+            certificate_expiry: Family::default(),
+            quota_used: QuotaFamily::default(),
             sessions: Gauge::default(),
             requests: Gauge::default(),
             ballots: Gauge::default(),
@@ -216,9 +240,43 @@ impl Metrics {
             self.suspicion_changes.clone(),
         );
         registry.register("messages_sent", "Messages to other nodes, by kind", sent);
+        registry.register(
+            "expired_grants",
+            "Grants whose clients were silent for their ttl, seen by the voter of this node",
+            self.expired.clone(),
+        );
+        registry.register(
+            "revoked_grants",
+            "Grants that were released by force, seen by the voter of this node",
+            self.revoked.clone(),
+        );
+        let version = vec![("version", env!("CARGO_PKG_VERSION"))];
+        registry.register("build", "Version of the program", Info::new(version));
+        registry.register(
+            "certificate_expiry_timestamp_seconds",
+            "When the certificate of this node, or the first of its authorities, expires, in seconds since 1970",
+            self.certificate_expiry.clone(),
+        );
+        registry.register(
+            "oldest_holder_age_seconds",
+            "Time since the holder that has asked first has asked, of the locks that this node's voter knows to be held",
+            self.oldest_age.clone(),
+        );
+        registry.register(
+            "oldest_holder_validity_seconds",
+            "Time until the votes of that holder are freed, unless its client sends another sign of life",
+            self.oldest_left.clone(),
+        );
+        registry.register(
+            "quota_used_ratio",
+            "Part of a quota that a client uses on this node; for addresses, the maximum of all",
+            self.quota_used.clone(),
+        );
         let mut now = |name, help, metric: &Gauge| registry.register(name, help, metric.clone());
         now("sessions", "Sessions of clients", &self.sessions);
         now("requests", "Requests through this node that have not ended", &self.requests);
+        now("held_locks", "Locks that are held, as this node's voter knows", &self.held);
+        now("waiting_requests", "Requests that wait for this node's vote", &self.waiting);
         now("known_locks", "Locks that this node remembers as a voter", &self.ballots);
         now("peers_up", "Other nodes that are connected", &self.peers_up);
         now("ready", "Whether this node is ready: 1 or 0", &self.ready);
@@ -239,6 +297,26 @@ impl Metrics {
             (_, None) => return,
         };
         self.sent[index].inc();
+    }
+
+    /// Sets when the certificates expire; without certificates there is no such metric.
+    pub(crate) fn set_expiry(&self, expiry: Option<CertificateExpiry>) {
+        let Some(CertificateExpiry { node, authority }) = expiry else { return };
+        for (label, end) in [("node", node), ("authority", authority)] {
+            self.certificate_expiry.get_or_create(&[("certificate", label)]).set(end);
+        }
+    }
+
+    /// Sets the used part of each quota: sessions, requests, watches, and bytes of texts.
+    pub(crate) fn set_quotas(&self, by_client: &SortedMap<&str, [f64; 4]>) {
+        self.quota_used.clear();
+        for (client, used) in by_client {
+            for (quota, used) in ["sessions", "requests", "watches", "text_bytes"].iter().zip(used)
+            {
+                let labels = [("client", (*client).to_owned()), ("quota", (*quota).to_owned())];
+                self.quota_used.get_or_create(&labels).set(*used);
+            }
+        }
     }
 
     /// Total number of messages to other nodes.

@@ -169,7 +169,8 @@ impl Node {
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
         let spans = spans.map(|sink| (sink, calendar_offset()));
-        let event_loop = EventLoop::new(core, (votes, members), mesh.clone(), disk, spans);
+        let tls = listener_config.tls.clone();
+        let event_loop = EventLoop::new(core, (votes, members), mesh.clone(), disk, spans, tls);
         let local_client = LocalClient::new(inbox.clone());
         let authenticator = Arc::new(Authenticator::new(
             &listener_config.clients,

@@ -59,7 +59,7 @@ pub(crate) use quorum::QuorumFlags;
 #[cfg(feature = "service")]
 pub(crate) use service::{
     BecomeCommandFlags, ClusterFlags, LockFlags, LocksFlags, LogFormat, NodeFlags, ReleaseFlags,
-    StatusFlags, UpFlags,
+    StatusFlags, UpFlags, endpoint,
 };
 
 use crate::memory::MemorySize;

@@ -16,6 +16,8 @@ pub(crate) const USAGE: u8 = 64;
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,
+    /// Lines below the message: the place in a file.
+    excerpt: Vec<String>,
     quiet: bool,
     code: u8,
 }
@@ -24,7 +26,14 @@ impl CommandError {
     /// Creates an error with this message and exit code 2.
     pub(crate) fn new(message: impl Display) -> Self {
         let message = one_plain_line(&message.to_string());
-        Self { message, quiet: false, code: COULD_NOT_RUN }
+        Self { message, excerpt: Vec::new(), quiet: false, code: COULD_NOT_RUN }
+    }
+
+    /// Adds the lines of a file that the message is about, with a mark below the place.
+    #[must_use]
+    pub(crate) fn with_excerpt(mut self, excerpt: &str) -> Self {
+        self.excerpt = excerpt.lines().map(one_plain_line).collect();
+        self
     }
 
     /// Sets another exit code.
@@ -47,6 +56,9 @@ impl CommandError {
         }
         let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         eprintln!("{bold}error{bold:#}: {}", self.message);
+        for line in &self.excerpt {
+            eprintln!("{line}");
+        }
         ExitCode::from(self.code)
     }
 }
@@ -56,7 +68,7 @@ impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let quiet = error.kind() == io::ErrorKind::BrokenPipe;
         let message = one_plain_line(&format!("cannot write the output: {error}"));
-        Self { message, quiet, code: COULD_NOT_RUN }
+        Self { message, excerpt: Vec::new(), quiet, code: COULD_NOT_RUN }
     }
 }
 
@@ -76,10 +88,30 @@ pub(crate) fn report_usage_error(error: &clap::Error) -> ExitCode {
             let command = std::env::args_os().nth(1);
             let is_lock_command =
                 command.is_some_and(|command| command == "lock" || command == "elect");
-            let failure = CommandError::new(one_line(&error.render().to_string()));
+            let mut message = one_line(&error.render().to_string());
+            if is_lock_command && let Some(line) = with_separator(error) {
+                message += &format!("; tip: the command comes after `--`: {line}");
+            }
+            let failure = CommandError::new(message);
             failure.with_code(if is_lock_command { USAGE } else { COULD_NOT_RUN }).report()
         }
     }
+}
+
+/// The command line of `lock` or `elect` with the separator before the first argument that the parser did not expect.
+fn with_separator(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let Some(ContextValue::String(unexpected)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_command = error.kind() == ErrorKind::UnknownArgument && !unexpected.starts_with('-');
+    if !is_command || words.iter().any(|word| word == "--") {
+        return None;
+    }
+    let (before, command) = words.split_at(words.iter().position(|word| word == unexpected)?);
+    Some(format!("quorate {} -- {}", before.join(" "), command.join(" ")))
 }
 
 /// Reduces the message of the parser, which has several lines, to one line.

@@ -294,7 +294,7 @@ fn rule_4_votes_are_requested_again_and_late_ones_do_not_count() {
     out.clear();
     direct.adopt(joint(), Time(1), &mut out);
     assert_eq!(asked(&out, 1), [0, 1, 2, 3, 4]);
-    let mut votes = |direct: &mut DirectClient<Name>, voters: &[u32], config| {
+    let votes = |direct: &mut DirectClient<Name>, voters: &[u32], config| {
         for voter in voters {
             let vote = vote_of(request, config, 0, 1);
             direct.on_message(ProcessId::new(*voter), vote, Time(2), &mut Vec::new());

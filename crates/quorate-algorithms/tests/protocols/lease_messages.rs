@@ -30,7 +30,7 @@ pub(crate) fn alter(envelope: &mut Envelope, random: &mut Random) {
             {
                 *clock += [1, 86_400_000, 86_400_001][random.below(3) as usize];
             }
-            (_, PeerMessage::Learn(asked) | PeerMessage::Known { asked, .. }) => {
+            (_, PeerMessage::Learn { asked, .. } | PeerMessage::Known { asked, .. }) => {
                 change(asked, random)
             }
             (_, PeerMessage::Clock(clock)) => change(clock, random),
@@ -153,7 +153,7 @@ fn to_candidate(message: &mut ToCandidate<u8>, random: &mut Random) {
             0 => *attempt = random.below(4),
             _ => *forced = !*forced,
         },
-        ToCandidate::Unavailable => {}
+        ToCandidate::Unavailable | ToCandidate::Outdated { .. } => {}
         ToCandidate::Refused { session, .. } => *session = random.below(4).into(),
     }
 }

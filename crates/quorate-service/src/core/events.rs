@@ -82,7 +82,7 @@ impl NodeCore {
         let Some(interest) = relay.take(request) else { return };
         relay.candidate.forget(request);
         relay.doomed = true;
-        tracing::info!(lock = %interest.name, "a lease has lost its lock, and ends");
+        tracing::info!(lock = %interest.name, token = interest.token, "grant lost: its lease ends");
         self.fail_calls(request.session, &Failure::NoSession);
         let question = Question::Force(interest.name, request, "its lease has lost it".to_owned());
         self.ask_voters((CallerId::Node, 0), question, QuestionState::Forced(false), now);
@@ -200,6 +200,8 @@ impl NodeCore {
         let expelled = forced && interest.token.is_some();
         if expelled {
             self.metrics.count_loss("expelled");
+            let (lock, client) = (&interest.name, self.shown_client(session));
+            tracing::info!(%lock, token = interest.token, %client, "grant lost: it was revoked");
         }
         if interest.token.is_some() {
             self.metrics.hold.observe(seconds(now.since(interest.since)));
@@ -598,7 +600,7 @@ impl NodeCore {
             let Some(relay) = self.relays.get_mut(&session) else { return };
             let lease = relay.is_lease();
             let Some(interest) = relay.interests.get_mut(&request) else { continue };
-            interest.token = None;
+            let (lock, token) = (interest.name.clone(), interest.token.take());
             if lease && !interest.has_calls() {
                 // The client of a lease could not learn that the lock was granted anew. If voters still have the record,
                 // the next keep-alive continues the request.
@@ -607,6 +609,8 @@ impl NodeCore {
             } else {
                 self.raise(session, request, attempt, now);
             }
+            let client = self.shown_client(session);
+            tracing::info!(%lock, token, %client, "grant lost: no quorum has confirmed it for its ttl");
         }
         self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
     }

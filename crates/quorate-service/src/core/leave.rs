@@ -59,6 +59,7 @@ impl NodeCore {
     }
 
     pub(super) fn peer_leaves(&mut self, peer: ProcessId, now: Time) {
+        tracing::info!(%peer, "a node leaves: it was asked to stop");
         self.leaving_peers.insert(peer);
         self.avoid_everywhere(peer, now);
     }
@@ -131,6 +132,7 @@ impl NodeCore {
             return;
         }
         self.leaving = Some(now);
+        tracing::info!(sessions = self.relays.len(), "this node leaves: it was asked to stop");
         for peer in self.peers_that_are_up() {
             self.send(peer, PeerMessage::Leaving);
         }

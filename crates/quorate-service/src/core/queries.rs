@@ -4,6 +4,7 @@ use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter, VoterSession}
 use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
 use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
+use super::grants::shown;
 use super::lists::Listing;
 use super::relay::{Origin, Sent, is_relayed};
 use super::{Alarm, CallId, CallerId, NodeCore};
@@ -144,7 +145,10 @@ impl NodeCore {
                 let mut known = false;
                 self.with_voter(now, |voter, out| known = voter.force(&name, request, out));
                 if known {
-                    tracing::warn!(lock = %name, %reason, "released by force");
+                    self.metrics.revoked.inc();
+                    let client = self.shown_client(request.session);
+                    let reason = shown(&reason);
+                    tracing::warn!(lock = %name, %client, %reason, "grant revoked: released by force");
                 }
                 Reply::Done(known)
             }

@@ -166,6 +166,33 @@ impl NodeCore {
         })
     }
 
+    /// Sets the gauges of quotas: for each client that the configuration names, and the maximum of all addresses otherwise.
+    /// Everything is counted anew, because ended sessions are still included in the usage.
+    pub(super) fn set_quota_gauges(&self) {
+        let quotas = self.settings.quotas;
+        let mut by_client: SortedMap<&str, [f64; 4]> = SortedMap::new();
+        for (owner, usage) in &self.owners.usage {
+            let sessions = usage.sessions.iter().filter(|key| self.session_exists(**key));
+            let (mut count, mut requests, mut bytes) = (0, 0, 0);
+            for key in sessions {
+                let has = self.has(*key);
+                (count, requests, bytes) = (count + 1, requests + has.0, bytes + has.1);
+            }
+            let used = [
+                (count, quotas.sessions),
+                (requests, quotas.requests),
+                (usage.watches, quotas.watches),
+                (bytes, quotas.text_bytes),
+            ];
+            let client = owner.0.strip_prefix("client ").unwrap_or("(address)");
+            let most = by_client.entry(client).or_default();
+            for (most, (used, limit)) in most.iter_mut().zip(used) {
+                *most = most.max(used as f64 / limit.max(1) as f64);
+            }
+        }
+        self.metrics.set_quotas(&by_client);
+    }
+
     /// Returns whether a session is relayed here, or known to the voter.
     pub(super) fn session_exists(&self, session: u128) -> bool {
         self.relays.contains_key(&session) || self.voter.session(session).is_some()

@@ -1,6 +1,7 @@
 //! Status and readiness of the node.
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_net::CertificateExpiry;
 use quorate_protocol::{MemberStatus, NodeStatus};
 
 use super::{Alarm, NodeCore, PeerError};
@@ -118,9 +119,12 @@ impl NodeCore {
         self.relays.values().map(|relay| relay.interests.len()).sum()
     }
 
-    /// Returns the metrics in Prometheus's text format.
-    pub fn metrics_text(&self) -> String {
+    /// Returns the metrics in Prometheus's text format. `expiry` is that of the node's certificates.
+    pub fn metrics_text(&self, expiry: Option<CertificateExpiry>, now: Time) -> String {
         let metrics = &self.metrics;
+        metrics.set_expiry(expiry);
+        self.set_grant_gauges(now);
+        self.set_quota_gauges();
         metrics.sessions.set((self.relays.len() + self.direct.len()) as i64);
         metrics.requests.set(self.requests() as i64);
         metrics.ballots.set(self.voter.ballots().len() as i64);

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use super::description::Scenario;
+use super::expect::Expect;
+use super::fault::Faults;
 use super::validate::Invalid;
 
 /// Maximum size of a scenario file in bytes.
@@ -73,7 +75,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
         file: file.clone(),
         position: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
-        problem: one_line(error.message()),
+        problem: misplaced(error.message()).unwrap_or_else(|| one_line(error.message())),
     })?;
     scenario.validate().map_err(|invalid| FileError {
         file: file.clone(),
@@ -81,6 +83,25 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
         problem: format!("`{}`: {}", invalid.key, invalid.problem),
     })?;
     Ok(scenario)
+}
+
+/// Names the table to which an unknown key belongs. Flags have no tables, so that their names are tried at the top first.
+fn misplaced(message: &str) -> Option<String> {
+    let key = message.strip_prefix("unknown field `")?.split('`').next()?;
+    let has = |expected: String| expected.contains(&format!("`{key}`"));
+    let table = match key {
+        _ if has(expected_keys::<Faults>()) => "belongs to the table [faults]",
+        _ if has(expected_keys::<Expect>()) => "belongs to the table [expect]",
+        _ if has(expected_keys::<Scenario>()) => "belongs to the top of the file, above all tables",
+        _ => return None,
+    };
+    Some(format!("`{key}` {table}"))
+}
+
+/// The message of serde that lists the keys of a type, none of which is empty.
+fn expected_keys<T: serde::de::DeserializeOwned>() -> String {
+    let known = toml::from_str::<T>("\"\" = 0").err();
+    known.map_or_else(String::new, |error| error.message().to_owned())
 }
 
 /// Finds the byte offset of the invalid value in the text.

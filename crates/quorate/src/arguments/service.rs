@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
-use quorate_client::Backend;
+use quorate_client::{Backend, BackendKind};
 use quorate_sim::notation::{NotationError, parse_span};
 
 /// Parses a duration of the real world. It needs a unit: a plain number would be nanoseconds in a scenario, and seconds to most
@@ -26,6 +26,18 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     nanoseconds.map(Duration::from_nanos).ok_or_else(|| error().to_string())
 }
 
+/// Parses the address of one node, as `HOST:PORT` or as the URL that a node prints.
+pub(crate) fn endpoint(text: &str) -> Result<String, String> {
+    let error = || {
+        format!("expected HOST:PORT, as in 127.0.0.1:7480 or http://127.0.0.1:7480, found `{text}`")
+    };
+    let backend: Backend = text.parse().map_err(|_| error())?;
+    match (backend.kind, backend.endpoints.as_slice()) {
+        (BackendKind::Quorate, [one]) => Ok(one.clone()),
+        (_, _) => Err(error()),
+    }
+}
+
 /// Address of the cluster, and credentials.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterFlags {
@@ -33,9 +45,9 @@ pub(crate) struct ClusterFlags {
     /// HOST:PORT are separated by commas [env: QUORATE_BACKEND] [default: the cluster at --endpoint]
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
     pub(crate) backend: Option<Backend>,
-    /// Node of the cluster; several are separated by commas and tried in turn [env: QUORATE_ENDPOINT]
-    /// [default: 127.0.0.1:7480]
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
+    /// Node of the cluster, as HOST:PORT or http://HOST:PORT; several are separated by commas and tried in turn
+    /// [env: QUORATE_ENDPOINT] [default: 127.0.0.1:7480]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = endpoint)]
     pub(crate) endpoint: Vec<String>,
     /// Certificate of the cluster's authority; enables TLS [env: QUORATE_CA]
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
@@ -272,6 +284,17 @@ pub(crate) struct ReleaseFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endpoints_may_be_urls() {
+        for text in ["a.example:7480", "http://a.example:7480/", "quorate://a.example:7480"] {
+            assert_eq!(endpoint(text), Ok("a.example:7480".to_owned()));
+        }
+        for text in ["a.example", "http://a.example", "etcd://a:1", "a:1,b:2", "a:99999", ""] {
+            let error = endpoint(text).expect_err("no endpoint");
+            assert!(error.contains("HOST:PORT"), "{error}");
+        }
+    }
 
     #[test]
     fn durations_have_a_unit() {

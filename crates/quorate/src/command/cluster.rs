@@ -7,7 +7,7 @@ use quorate_client::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use crate::arguments::ClusterFlags;
+use crate::arguments::{ClusterFlags, endpoint};
 use crate::command_error::CommandError;
 
 /// Backend and endpoints from the flags or the environment. The default is a cluster on this machine.
@@ -28,7 +28,9 @@ fn backend(flags: &ClusterFlags) -> Result<Backend, CommandError> {
             backend.parse().map_err(|error| CommandError::new(format!("QUORATE_BACKEND: {error}")))
         }
         (None, Some(endpoints)) => {
-            Ok(quorate(endpoints.split(',').map(|one| one.trim().to_owned()).collect()))
+            let endpoints: Result<_, _> = endpoints.split(',').map(endpoint).collect();
+            let error = |error| CommandError::new(format!("QUORATE_ENDPOINT: {error}"));
+            Ok(quorate(endpoints.map_err(error)?))
         }
         (None, None) => Ok(quorate(vec![DEFAULT_ENDPOINT.to_owned()])),
     }
@@ -72,7 +74,8 @@ pub(crate) fn failure(client: &Client, error: &Error) -> CommandError {
             "{why}; authenticate with --token-file FILE, or with --cert FILE and --key FILE"
         )),
         (Error::Unreachable(why), BackendKind::Quorate) => CommandError::new(format!(
-            "cannot reach the cluster ({why}); start one with `quorate up`, or select another with --endpoint"
+            "cannot reach the cluster ({why}); {}, or select another with --endpoint",
+            start_hint(why)
         )),
         (Error::Unreachable(why), _) => {
             CommandError::new(format!("cannot reach etcd ({why}); select another with --backend"))
@@ -83,5 +86,17 @@ pub(crate) fn failure(client: &Client, error: &Error) -> CommandError {
             ))
         }
         (error, _) => CommandError::new(error),
+    }
+}
+
+/// Tells how a cluster is started at the endpoint that an error begins with. On another machine it is not started from here.
+fn start_hint(why: &str) -> String {
+    let endpoint = why.split_once(": ").map_or(why, |(endpoint, _)| endpoint);
+    match endpoint.rsplit_once(':') {
+        _ if endpoint == DEFAULT_ENDPOINT => "start one with `quorate up`".to_owned(),
+        Some(("127.0.0.1" | "localhost", port)) => {
+            format!("start one with `quorate up --port {port}`")
+        }
+        _ => format!("check that a node of it listens for clients at {endpoint}"),
     }
 }

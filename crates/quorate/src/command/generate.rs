@@ -32,7 +32,8 @@ pub(crate) fn man(command: Option<&str>) -> CommandResult {
         })?,
     };
     let mut text = Vec::new();
-    clap_mangen::Man::new(page).render(&mut text)?;
+    let version = format!("quorate {}", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(page).source(version).manual("quorate").render(&mut text)?;
     std::io::stdout().write_all(&text)?;
     Ok(ExitCode::SUCCESS)
 }

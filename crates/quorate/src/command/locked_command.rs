@@ -69,6 +69,10 @@ async fn run(flags: &LockFlags, kind: Kind) -> CommandResult {
         client.export_spans(move |line| drop((&file).write_all(line.as_bytes())));
     }
     let mut options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
+    // The arguments may be secret, and every client that may observe the lock sees this text.
+    if let Some(program) = flags.command.first() {
+        options.client_location += &format!(": {}", show(program));
+    }
     // The timeout includes connecting. With a timeout of zero the lock must be free, but connecting may take its time.
     let timeout = flags.timeout.filter(|timeout| !timeout.is_zero());
     let limited = |timeout: Duration| timeout.clamp(CONNECT_TIMEOUT_MIN, options.connect_timeout);
@@ -188,8 +192,9 @@ pub(crate) fn become_command(flags: &BecomeCommandFlags) -> CommandResult {
     Ok(ExitCode::from(code))
 }
 
+/// The name of a program, without control characters and of limited length.
 fn show(program: &OsString) -> String {
-    program.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+    program.to_string_lossy().chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 /// Makes the command the foreground process group if stdin is a terminal.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_service::{Extras, FirstStart, Node, NodeConfig, SpanSink, launch};
+use quorate_service::{BadConfig, Extras, FirstStart, Node, NodeConfig, SpanSink, launch};
 use sd_notify::NotifyState;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,7 @@ use crate::command_error::CommandError;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
-    let config = NodeConfig::read(&flags.config).map_err(CommandError::new)?;
+    let config = NodeConfig::read(&flags.config).map_err(|error| bad_config(&error))?;
     super::log::init(flags.log, &flags.log_level)?;
     quorate_service::raise_open_files();
     // A node is one loop. Its connections are faster on the same thread, because no other thread has to be woken.
@@ -63,6 +63,23 @@ pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
         node.stop(DRAIN_TIMEOUT).await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Describes an error in the configuration: for a misspelt key the one that was meant, and the place in the file.
+fn bad_config(error: &BadConfig) -> CommandError {
+    let BadConfig::Syntax { path, line, column, problem, excerpt } = error else {
+        return CommandError::new(error);
+    };
+    let unknown = problem.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    let meant = unknown.and_then(|(name, rest)| {
+        let known = rest.split('`').skip(1).step_by(2);
+        Some((name, quorate_lab::nearest(name, known)?))
+    });
+    let problem = match meant {
+        Some((name, meant)) => format!("there is no key `{name}`; did you mean `{meant}`?"),
+        None => problem.clone(),
+    };
+    CommandError::new(format!("{path}:{line}:{column}: {problem}")).with_excerpt(excerpt)
 }
 
 /// Notifies the watchdog of systemd, if enabled, and reports the status, after the loop of the node has answered.

@@ -36,8 +36,13 @@ pub(crate) fn up(flags: &UpFlags) -> CommandResult {
         if flags.open {
             super::lab::open(&url);
         }
+        let first = cluster.nodes[0].address().to_string();
+        let endpoint = match first == quorate_client::DEFAULT_ENDPOINT {
+            true => String::new(),
+            false => format!(" --endpoint {first}"),
+        };
         anstream::eprintln!(
-            "ready; try `quorate lock demo -- sleep 5` in another terminal; press Ctrl-C to stop the cluster"
+            "ready; try `quorate lock demo{endpoint} -- sleep 5` in another terminal; press Ctrl-C to stop the cluster"
         );
         shutdown_signal().await?;
         for node in cluster.nodes {

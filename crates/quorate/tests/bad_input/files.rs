@@ -26,6 +26,9 @@ fn a_file_that_is_no_scenario_is_refused_where_it_goes_wrong() {
 #[test]
 fn a_file_with_a_wrong_value_is_refused_where_it_stands() {
     let cases = [
+        ("crash = [\"1@1ms\"]", "3:1", "`crash` belongs to the table [faults]"),
+        ("[faults]\nseed = 1", "4:1", "`seed` belongs to the top of the file"),
+        ("verdict = \"holds\"", "3:1", "`verdict` belongs to the table [expect]"),
         ("seed = -1", "3:8", "-1"),
         ("seed = 1.5", "3:8", "1.5"),
         ("seed = \"x\"", "3:8", "string"),

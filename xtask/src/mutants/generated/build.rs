@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::json::Json;
 use super::list::Mutant;
 use super::suite::{Fate, Program};
 use super::weave::{Edit, SELECTOR, Woven, weave};
 use crate::cargo::clean_environment;
+use crate::json::Json;
 
 /// Parts of the workspace that tests of a crate need.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "scenarios", "xtask"];

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::json::Json;
 use super::weave::Edit;
+use crate::json::Json;
 
 /// A generated mutant.
 #[derive(Clone, Debug)]

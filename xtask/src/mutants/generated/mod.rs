@@ -8,7 +8,6 @@
 
 mod build;
 mod functions;
-mod json;
 mod list;
 pub(super) mod sample;
 mod suite;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::json::Json;
 use crate::cargo::clean_environment;
+use crate::json::Json;
 use crate::mutants::with_timeout;
 
 /// Quick tests of a crate: arguments of `cargo test`.

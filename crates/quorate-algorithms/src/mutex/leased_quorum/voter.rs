@@ -261,6 +261,13 @@ impl<K: Name> Voter<K> {
         [abstains, lapses, frozen].into_iter().flatten().min()
     }
 
+    /// Sessions, and the incarnations of their clients, whose votes [`Self::wake`] frees at this time because no beat has
+    /// arrived for one time-to-live.
+    pub fn lapsing(&self, now: Time) -> impl Iterator<Item = (u128, u64)> + '_ {
+        let due = self.lapses.iter().take_while(move |(time, ..)| *time <= now);
+        due.map(|(_, session, incarnation)| (*session, *incarnation))
+    }
+
     /// Handles everything that is due.
     pub fn wake(&mut self, now: Time, out: &mut VoterEffects<K>) {
         self.end_abstention(now, out);

@@ -88,7 +88,7 @@ fn a_release_through_another_node_is_not_a_loss() {
     cluster.cut([]);
     cluster.pass(Span::from_millis(500));
     assert!(cluster.nodes[0].relays.values().all(|relay| relay.interests.is_empty()));
-    assert!(!cluster.nodes[0].metrics_text().contains("why=\"expelled\""));
+    assert!(!cluster.nodes[0].metrics_text(None, cluster.now).contains("why=\"expelled\""));
 }
 
 /// A lease whose lock another lease has held meanwhile. One voter has kept the record of the lock, one has kept the lease

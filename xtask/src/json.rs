@@ -1,10 +1,11 @@
-//! Reads JSON: the list of mutants, and the messages of cargo.
+//! Reads and writes JSON: the list of mutants, messages of cargo, bills of materials.
 
+use std::fmt;
 use std::io;
 
 /// A JSON value. Numbers are non-negative integers, because the texts that are read contain no others that matter.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Other,
     Number(usize),
     Bool(bool),
@@ -14,14 +15,14 @@ pub(super) enum Json {
 }
 
 impl Json {
-    pub(super) fn parse(text: &str) -> io::Result<Self> {
+    pub(crate) fn parse(text: &str) -> io::Result<Self> {
         let mut reader = Reader { text: text.as_bytes(), at: 0 };
         let value = reader.value();
         value.ok_or_else(|| io::Error::other(format!("byte {} is not JSON", reader.at)))
     }
 
     /// Value at a path of fields. `Other` if there is none.
-    pub(super) fn at(&self, path: &[&str]) -> &Self {
+    pub(crate) fn at(&self, path: &[&str]) -> &Self {
         const NONE: &Json = &Json::Other;
         path.iter().fold(self, |value, name| match value {
             Self::Object(fields) => {
@@ -31,17 +32,65 @@ impl Json {
         })
     }
 
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    pub(super) fn number(&self) -> Option<usize> {
+    pub(crate) fn number(&self) -> Option<usize> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    pub(super) fn list(&self) -> &[Self] {
+    pub(crate) fn list(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
     }
+
+    pub(crate) fn text_of(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(crate) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        Self::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// The value as JSON on one line.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other => f.write_str("null"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Bool(truth) => write!(f, "{truth}"),
+            Self::Text(text) => write_text(f, text),
+            Self::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(fields) => {
+                f.write_str("{")?;
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { "," })?;
+                    write_text(f, name)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            c if c.is_control() => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    f.write_str("\"")
 }
 
 struct Reader<'a> {
@@ -166,6 +215,14 @@ mod tests {
         assert_eq!(json.at(&["a"]).list(), [number, other.clone(), truth, other]);
         assert_eq!(json.at(&["e"]).list(), []);
         assert_eq!(json.at(&["missing", "c"]), &Json::Other);
+    }
+
+    #[test]
+    fn a_value_that_is_written_can_be_read() {
+        let text = r#"{"a\"\\":[1,true,"\u000aé",null],"b":{},"c":[]}"#;
+        let json = Json::parse(text).expect("it is JSON");
+        assert_eq!(json.to_string(), text);
+        assert_eq!(Json::parse(&json.to_string()).expect("it is JSON"), json);
     }
 
     #[test]
