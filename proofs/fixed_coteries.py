@@ -29,6 +29,7 @@ crash of a process only while the process is down: `LateSuspicions` shows that a
 
 from z3 import And, BoolSort, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
+from guards import lacks_guard
 from program import Domain, Proof, main
 from verifier import Step, TransitionSystem, action, added, added_where, removed, total_order
 
@@ -504,14 +505,60 @@ class DisjointQuorums(FixedCoteries):
         return []
 
 
+class VotesTwice(lacks_guard(FixedCoteries, "vote", 3)):
+    rule = "a voter gives its vote although another request has it"
+    domain = domain("hv kv")
+    script = [*enters("h"), *enters("k")]
+
+
+class EndsUnasked(lacks_guard(FixedCoteries, "receive_end", 2)):
+    rule = "a voter frees its vote although neither CANCEL nor RELEASE was sent"
+    domain = domain("hv kv")
+    script = [*enters("h"), "receive_end v hv", *enters("k")]
+
+
+class TakesVoteBack(lacks_guard(FixedCoteries, "receive_yield", 2)):
+    rule = "a voter takes its vote back without waiting for YIELD"
+    domain = domain("hv kv")
+    script = [*enters("h"), "receive_yield v hv", *enters("k")]
+
+
+class SupersedesItself(lacks_guard(FixedCoteries, "supersede", 4)):
+    rule = "a request that arrives again ends itself"
+    domain = domain("hv kv")
+    script = [*enters("h"), "supersede v hv hv h", *enters("k")]
+
+
 MUTANTS = [VotesWithoutWelcome, ForgetsTheCrash, WelcomesInside, KeepsVoteOfRecovered, StaysInside, NoFreshAttempts,
-           YieldsAndCounts, LinksReorder, LateSuspicions, DisjointQuorums]
+           YieldsAndCounts, LinksReorder, LateSuspicions, DisjointQuorums, VotesTwice, EndsUnasked, TakesVoteBack,
+           SupersedesItself]
 
 
 def two_inside(s):
     """The negation of exclusion."""
     is_inside = lambda process: And(Not(s.down(process)), Exists([q], s.inside(process, q)))
     return Exists([p, k], And(p != k, is_inside(p), is_inside(k)))
+
+
+# Guards without which the proof still holds.
+STOPS = "a process that is down takes no step. Exclusion is about processes that are up, and needs less"
+ONESELF = "a process does not send this to itself, and is not suspected by itself"
+ONCE = "it says when the code does this. To do it more often is never unsafe"
+NOT_ITS_OWN = "without it the action changes nothing: a voter gives its vote to requests that are sent to it"
+SPARE_GUARDS = {
+    ("recover", 0): "to recover without a crash is a crash and a recovery",
+    **{(name, 0): STOPS for name in ("learn_of_crash", "receive_rejoin", "receive_rejoin_inside", "send_owed_welcome",
+                                     "receive_welcome", "acquire", "ask", "receive_request", "cancel", "give_back", "receive_reply",
+                                     "return_stray", "enter", "leave", "give_up", "receive_yield", "receive_end", "supersede")},
+    **{(name, 1): ONESELF for name in ("learn_of_crash", "receive_rejoin", "receive_welcome")},
+    ("receive_rejoin_inside", 5): "a process outside may send WELCOME later, too",
+    ("send_owed_welcome", 1): "a process outside may send WELCOME at any time after REJOIN",
+    ("acquire", 1): ONCE, ("enter", 1): "the votes of a quorum suffice, whether the process waits or not",
+    ("receive_reply", 1): "only a process with an attempt at the voter counts its vote",
+    ("leave", 1): "to leave from outside gives only own votes back", ("give_up", 1): "to give up gives only own votes back",
+    **{("receive_request", guard): "a voter may remember any request. It votes for requests that were sent" for guard in (1, 2, 3)},
+    **{(name, 1): NOT_ITS_OWN for name in ("receive_yield", "receive_end")},
+}
 
 
 PROOF = Proof(
@@ -522,6 +569,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_inside,
     violation_name="two inside",
+    spare_guards=SPARE_GUARDS,
 )
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ An action often allows more than the code does. README.md lists what is not mode
 from z3 import And, BoolSort, Const, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
 import locks_clocks
+from guards import lacks_guard
 from scripted import Names, Program, main
 from verifier import Step, TransitionSystem, action, added, added_where, removed, total_order
 
@@ -605,8 +606,8 @@ class Locks(TransitionSystem):
         return self.abstention_is_over(s, voter)
 
     @action
-    def answer(self, s, voter: Voter, other: Voter):
-        """`Voter::on_peer` for LEARN: a voter that does not abstain answers with its numbers. KNOWN may arrive late."""
+    def answer(self, s, other: Voter, voter: Voter):
+        """`Voter::on_peer` for LEARN: another voter, which does not abstain, answers with its numbers. KNOWN may arrive late."""
         return Step([s.learning(voter), self.may_answer(s, other)], s.update(
             answered=added(s.answered, voter, other),
             learned=added_where(s.learned, lambda b, e: And(b == voter, s.used(other, e)))))
@@ -872,7 +873,7 @@ ALLOWED_RUNS = {
         "thaw a a:h:1", "thaw b b:h:1", *enters("k.1", "ab", 2, "t3")],
     "voters forget, wait, and vote again": [
         *enters("h.1", "ab", 1, "t1"), "restart c", "forget_votes a", "forget_all b", "pass_instant t1", "vote_with_mark a",
-        "skip_numbers a 4", "begin_learning b", "answer b a", "answer b c", "vote_after_learning b ac",
+        "skip_numbers a 4", "begin_learning b", "answer a b", "answer c b", "vote_after_learning b ac",
         *enters("k.1", "ab", 5, "t2")],
 }
 
@@ -1220,8 +1221,8 @@ class NumbersDoNotGrow(Mutant):
 class LearnsFromTheForgetful(Mutant):
     rule = "a voter that has forgotten its numbers answers LEARN"
     script = [*enters("h.1", "abc", 2, "t1"), *releases("h.1", "abc", 2), "forget_all a", "forget_all b", "pass_instant t1",
-              "begin_learning a", "answer a b", "answer a a", "vote_after_learning a ab", "forget_all c", "begin_learning c",
-              "answer c a", "answer c b", "vote_after_learning c ab", *enters("k.1", "ac", 1, "t2")]
+              "begin_learning a", "answer b a", "answer a a", "vote_after_learning a ab", "forget_all c", "begin_learning c",
+              "answer a c", "answer b c", "vote_after_learning c ab", *enters("k.1", "ac", 1, "t2")]
 
     def may_answer(self, s, other):
         return And()
@@ -1230,7 +1231,7 @@ class LearnsFromTheForgetful(Mutant):
 class LearnsFromFew(Mutant):
     rule = "a voter learns from less than a quorum"
     script = [*enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), "forget_all a", "pass_instant t1", "begin_learning a",
-              "answer a c", "vote_after_learning a bc", *enters("k.1", "ac", 1, "t2")]
+              "answer c a", "vote_after_learning a bc", *enters("k.1", "ac", 1, "t2")]
 
     def has_learned(self, s, voter, quorum):
         return Exists([n], s.answered(voter, n))
@@ -1239,7 +1240,7 @@ class LearnsFromFew(Mutant):
 class LearnsTooEarly(Mutant):
     rule = "a voter learns the numbers while clients may still enter with its forgotten votes"
     script = ["pursue h.1", *beats("h", "t1", "ab"), *gives("h.1", "ab", 1), "raise_number a a:h:1 h.1 4",
-              *echoes("h.1", "ab", 1, "t1"), "forget_all a", "begin_learning a", "answer a b", "answer a c",
+              *echoes("h.1", "ab", 1, "t1"), "forget_all a", "begin_learning a", "answer b a", "answer c a",
               "raise_number b b:h:1 h.1 4", "grant h.1 ab 4 t1", "enter h.1 ab 4 t1", "pass_instant t1",
               "vote_after_learning a bc", *enters("k.1", "ac", 3, "t2")]
 
@@ -1249,7 +1250,7 @@ class LearnsTooEarly(Mutant):
 
 class LateAnswersCount(Mutant):
     rule = "answers to an earlier incarnation count after a voter has forgotten again"
-    script = ["forget_all a", "begin_learning a", "answer a b", "answer a c", "vote_after_learning a bc",
+    script = ["forget_all a", "begin_learning a", "answer b a", "answer c a", "vote_after_learning a bc",
               *enters("h.1", "ab", 2, "t1"), *releases("h.1", "ab", 2), "forget_all a", "pass_instant t1", "begin_learning a",
               "vote_after_learning a bc", *enters("k.1", "ac", 1, "t2")]
 
@@ -1280,7 +1281,7 @@ class SmallerTokens(Mutant):
 class ConfirmationsOfOtherVotes(Mutant):
     rule = "RAISED names the number of a vote, but not its epoch"
     script = ["pursue h.1", *beats("h", "t1", "a"), *gives("h.1", "a", 1), "raise_number a a:h:1 h.1 4", "forget_all a",
-              "pass_instant t1", "begin_learning a", "answer a b", "answer a c", "vote_after_learning a bc", *beats("h", "t2", "ab"),
+              "pass_instant t1", "begin_learning a", "answer b a", "answer c a", "vote_after_learning a bc", *beats("h", "t2", "ab"),
               "give a a:h:1x h.1", *gives("h.1", "b", 1), "raise_number b b:h:1 h.1 4", "echo a a:h:1x h.1 t2",
               *echoes("h.1", "b", 1, "t2"), "grant h.1 ab 4 t2", "enter h.1 ab 4 t2", "stop h", "receive_release a a:h:1x",
               *enters("k.1", "ac", 2, "t3")]
@@ -1309,6 +1310,17 @@ class RecordsAfterValidity(Mutant):
 
     def is_still_inside(self, s, request):
         return And()
+
+
+class EntersUnreported(lacks_guard(Mutant, "enter", 0)):
+    rule = "a client enters although no candidate has reported a grant"
+    script = [*enters("k.1", "ab", 1, "t1"), "pursue h.1", "enter h.1 ac 2 t2"]
+
+
+class ExtendsUnreported(lacks_guard(Mutant, "extend", 0)):
+    rule = "a client extends its validity although its candidate has not reported that votes are good for longer"
+    script = [*enters("h.1", "ab", 1, "t1"), "extend h.1 ab t2", "pass_instant t1", "lapse a h", "lapse b h",
+              *enters("k.1", "ab", 2, "t3")]
 
 
 MUTANTS = [cls for cls in list(vars().values()) if isinstance(cls, type) and issubclass(cls, Mutant) and cls is not Mutant]

@@ -18,6 +18,7 @@ Not modelled:
 
 from z3 import And, BoolSort, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
+from guards import lacks_guard
 from program import Domain, Proof, main
 from verifier import Step, TransitionSystem, action, added, removed, total_order
 
@@ -248,11 +249,51 @@ class DisjointQuorums(Maekawa):
         return []
 
 
-MUTANTS = [VotesTwice, YieldsAndCounts, TakesVoteBack, EntersWithoutVotes, DisjointQuorums]
+class AsksTwice(lacks_guard(Maekawa, "acquire", 1)):
+    rule = "a process makes a request before its earlier one is over"
+    domain = domain("h1 h2 k1")
+    script = [*enters("h"), "acquire h h2", "supersede v h1 h2 h", *enters("k")]
+
+
+class ReleasesUnasked(lacks_guard(Maekawa, "receive_release", 0)):
+    rule = "a voter frees its vote although RELEASE was not sent"
+    domain = domain()
+    script = [*enters("h"), "receive_release v h1", *enters("k")]
+
+
+class CountsUnsentVotes(lacks_guard(Maekawa, "receive_reply", 1)):
+    rule = "a candidate counts a vote that was not sent"
+    domain = domain()
+    script = [*enters("h"), "acquire k k1", "receive_reply k1 v", "enter k k1"]
+
+
+class SupersedesItself(lacks_guard(Maekawa, "supersede", 3)):
+    rule = "a request that arrives again ends itself"
+    domain = domain()
+    script = [*enters("h"), "supersede v h1 h1 h", *enters("k")]
+
+
+class SupersedesOthers(lacks_guard(Maekawa, "supersede", 1)):
+    rule = "a newer request of another process ends the older one"
+    domain = domain()
+    script = [*enters("h"), "acquire k k1", "supersede v h1 k1 h", "vote v k1", "receive_reply k1 v", "enter k k1"]
+
+
+MUTANTS = [VotesTwice, YieldsAndCounts, TakesVoteBack, EntersWithoutVotes, DisjointQuorums, AsksTwice, ReleasesUnasked,
+           CountsUnsentVotes, SupersedesItself, SupersedesOthers]
 
 
 def two_inside(s):
     return Exists([x, y], And(x != y, s.inside(x), s.inside(y)))
+
+
+# Guards without which the proof still holds.
+SPARE_GUARDS = {
+    ("receive_reply", 0): "a vote that a request counts after its end is not used: only a waiting request enters",
+    ("receive_inquire", 0): "INQUIRE asks for a vote, which may be given back at any time",
+    **{("receive_failed", guard): "FAILED allows to give votes back, which is never unsafe" for guard in (0, 1)},
+    **{("give_back", guard): "a counted vote may be given back at any time. The guard avoids unnecessary messages" for guard in (1, 2)},
+}
 
 
 PROOF = Proof(
@@ -263,6 +304,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_inside,
     violation_name="two inside",
+    spare_guards=SPARE_GUARDS,
 )
 
 if __name__ == "__main__":

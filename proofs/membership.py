@@ -667,7 +667,6 @@ MUTANTS = [cls for cls in list(vars().values()) if isinstance(cls, type) and iss
 SPARE_GUARDS = {
     ("declare_final", 1): "only numbers after learning count towards e + 1. Without it nobody could enter for a while",
     ("enter_both", 0): "a request enters once",
-    ("enter_both", 1): "a joint voter says so in every message",
     ("raise_level", 0): "only requests that are inside have a level",
     ("raise_level", 2): "without time, validity of the new level is what its votes are now. With leases, a client relies on the "
                         "validity of the old level until it ends (rule 6), so the code needs it",

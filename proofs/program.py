@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from z3 import And, BoolVal
 
+from guards import check_guards
 from verifier import FiniteSorts, Report, Solving, bounded_run, check
 
 
@@ -66,6 +67,8 @@ class Proof:
     prove: Callable = check
     # Lines about the static part that the solver has chosen for a run, given the model and the domain.
     describe_static: Callable = field(default=lambda model, domain: [])
+    # Guards without which no condition fails, with the reason for which the action has them.
+    spare_guards: dict = field(default_factory=dict)
 
 
 def parse(parser):
@@ -82,9 +85,13 @@ def main(proof):
     """Runs the program. It exits with 1 if a proof fails."""
     parser = argparse.ArgumentParser(description=f"Proves: {proof.conclusion}.")
     parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show a run to a violation")
+    parser.add_argument("--guards", action="store_true", help="leave out each guard instead, and check that the proof fails")
     options, solving = parse(parser)
     try:
-        passed = kill_mutants(proof, solving) if options.mutants else prove_algorithm(proof, solving)
+        if options.guards:
+            passed = check_guards(proof.title, proof.system(), proof.spare_guards, solving)
+        else:
+            passed = (kill_mutants if options.mutants else prove_algorithm)(proof, solving)
     except TimeoutError as error:
         sys.exit(f"error: {error}")
     sys.exit(0 if passed else 1)

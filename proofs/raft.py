@@ -29,6 +29,7 @@ Not modelled:
 
 from z3 import And, BoolSort, Consts, Const, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
+from guards import lacks_guard
 from program import Domain, Proof, main
 from verifier import Step, TransitionSystem, action, added, added_where, removed, total_order
 
@@ -639,8 +640,22 @@ class DisjointMajorities(Raft):
         return []
 
 
+class LeadsWithoutVotes(lacks_guard(Raft, "become_leader", 4)):
+    rule = "a candidate becomes leader without the votes of a majority"
+    domain = three_servers()
+    script = [*wins("a", "t1", "b"), "stand c t1 i0 t0", "become_leader c t1 ac i0 t0"]
+    violation = lambda self, s: two_leaders(s)
+    violation_name = "two leaders of a term"
+
+
+class CommitsAlone(lacks_guard(Raft, "commit", 4)):
+    rule = "a leader commits an entry that no majority has stored"
+    domain = three_servers()
+    script = [*wins("a", "t1", "b"), "append a t1 i0 i1 x", "commit a t1 i1 t1 ab", *wins("c", "t2", "b"), *commits_i1_with("b")]
+
+
 MUTANTS = [CommitsOldTerms, VotesTwice, ForgetsVote, ForgetsLog, VotesWithoutComparing, AppendsWithoutCheck,
-           TruncatesAfterKnownEntry, FollowsFormerLeader, AppliesUnmatched, DisjointMajorities]
+           TruncatesAfterKnownEntry, FollowsFormerLeader, AppliesUnmatched, DisjointMajorities, LeadsWithoutVotes, CommitsAlone]
 
 
 def two_applied(s):
@@ -653,6 +668,15 @@ def two_leaders(s):
     return Exists([c, d, t, q, r], And(s.elected(c, t, q), s.elected(d, t, r), c != d))
 
 
+# Guards without which the proof still holds.
+ONESELF = "a server does not send messages to itself, and nothing would change if it did"
+SPARE_GUARDS = {
+    ("stand", 0): "a leader that stands for a later term has left its own",
+    **{(name, 0): ONESELF for name in ("receive_known_entry", "receive_new_entry", "receive_commit")},
+    **{("receive_known_entry", guard): "the entry is in both logs, so all entries before it are equal by log matching" for guard in (3, 4, 5)},
+}
+
+
 PROOF = Proof(
     title="Raft",
     conclusion="Raft is safe, for any number of servers",
@@ -661,6 +685,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_applied,
     violation_name="two entries applied",
+    spare_guards=SPARE_GUARDS,
 )
 
 if __name__ == "__main__":

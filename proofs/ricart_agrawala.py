@@ -17,6 +17,7 @@ Not modelled:
 
 from z3 import And, BoolSort, Consts, DeclareSort, Exists, ForAll, Function, Implies, Not, Or
 
+from guards import lacks_guard
 from program import Domain, Proof, main
 from verifier import Step, TransitionSystem, action, added, added_where, removed, total_order
 
@@ -199,11 +200,27 @@ class EntersEarly(RicartAgrawala):
         return And()
 
 
-MUTANTS = [RepliesInside, RepliesWaiting, IgnoresStamps, EntersEarly]
+class StampsShrink(lacks_guard(RicartAgrawala, "acquire", 2)):
+    rule = "a request may have a smaller stamp than one that the process has received"
+    domain = domain("k1 h2")
+    script = IgnoresStamps.script
+
+
+class CountsMissingReplies(lacks_guard(RicartAgrawala, "receive_reply", 0)):
+    rule = "a process counts a reply that was not sent"
+    domain = domain("h1 k1")
+    script = ["acquire h h1", "receive_reply h k", "enter h h1", "acquire k k1", "receive_reply k h", "enter k k1"]
+
+
+MUTANTS = [RepliesInside, RepliesWaiting, IgnoresStamps, EntersEarly, StampsShrink, CountsMissingReplies]
 
 
 def two_inside(s):
     return Exists([p, v, x, y], And(p != v, s.inside(p, x), s.inside(v, y)))
+
+
+# Guards without which the proof still holds.
+SPARE_GUARDS = {("defer", 2): "to reply later than necessary is never unsafe"}
 
 
 PROOF = Proof(
@@ -214,6 +231,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_inside,
     violation_name="two inside",
+    spare_guards=SPARE_GUARDS,
 )
 
 if __name__ == "__main__":

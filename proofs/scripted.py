@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from z3 import (Const, Not, get_var_index, is_and, is_distinct, is_eq, is_false, is_implies, is_not, is_or, is_quantifier, is_true,
-                is_var, sat, unsat)
+                is_var, sat)
 
+from guards import check_guards
 from program import parse, print_table
 from verifier import Report, Solving, check, conditions, instantiate, parameters_of, same
 
@@ -280,53 +281,16 @@ def formulas_of(system, name):
     return known[name]
 
 
-def verdict_without(hypotheses, conclusions, solving):
-    """Whether a guard is needed, if the hypotheses do not have it."""
-    is_decided = True
-    for conclusion in conclusions:
-        result = solving.solver([*hypotheses, Not(instantiate(conclusion)[1])]).check()
-        if result == sat:
-            return "needed"
-        is_decided = is_decided and result == unsat
-    return "spare" if is_decided else "undecided"
-
-
-def check_guards(program, solving):
-    """Leaves out one guard of one action at a time. Some condition of the action has to fail then, unless the guard is listed
-    as spare. Returns whether this is the case."""
-    system, passed, needed = program.system(), True, 0
-    s = system.state()
-    assumed = system.axioms() + [formula for _, formula in system.invariants(s)]
-    print(program.title)
-    for name, method in system.actions().items():
-        step = method(s, *parameters_of(method).values())
-        pairs = list(zip(system.invariants(s), system.invariants(step.after), strict=True))
-        changed = [after for (_, before), (_, after) in pairs if not after.eq(before)]
-        for number, guard in enumerate(step.guards):
-            rest = [other for other in step.guards if other is not guard]
-            verdict = verdict_without(assumed + rest, changed, solving)
-            reason = (program.spare_guards or {}).get((name, number))
-            needed += verdict == "needed"
-            if verdict == "undecided" and reason is None:
-                print(f"  guard {number} of {name}: the solver finds neither a proof nor a counterexample without it")
-            elif (verdict == "needed") == (reason is not None):
-                passed = False
-                print(f"  guard {number} of {name} is {verdict.upper()}: {' '.join(str(guard).split())[:120]}")
-            elif reason:
-                text = "is not needed for safety" if verdict == "spare" else "is not shown to be needed"
-                print(f"  guard {number} of {name} {text}: {reason}")
-    print(f"guards: {needed} are needed" + ("" if passed else ", SOME VERDICTS ARE WRONG"))
-    return passed
-
-
 def main(program, description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--mutants", action="store_true", help="break each rule instead, and show what goes wrong")
     parser.add_argument("--guards", action="store_true", help="leave out each guard instead, and check that the proof fails")
     options, solving = parse(parser)
-    work = kill_mutants if options.mutants else check_guards if options.guards else prove
     try:
-        passed = work(program, solving)
+        if options.guards:
+            passed = check_guards(program.title, program.system(), program.spare_guards or {}, solving)
+        else:
+            passed = (kill_mutants if options.mutants else prove)(program, solving)
     except TimeoutError as error:
         sys.exit(f"error: {error}")
     sys.exit(0 if passed else 1)

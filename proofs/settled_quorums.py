@@ -24,6 +24,7 @@ may be missing, are accepted by the code if they satisfy the meeting lemma (`Giv
 from z3 import (And, BoolSort, BoolVal, Consts, DeclareSort, Exists, ForAll, Function, If, Implies, Not, Or, Sum,
                 is_true)
 
+from guards import lacks_guard
 from program import Proof, main
 from verifier import FiniteSorts, Step, TransitionSystem, action, added, added_where, check, product, removed, total_order
 
@@ -560,8 +561,54 @@ class YieldsAndCounts(SettledQuorums):
         return s.counted
 
 
+ONE_VOTER = Domain("h k v", "hv kv", {"all": ""})
+
+
+class EndsUnasked(lacks_guard(SettledQuorums, "receive_end", 2)):
+    rule = "a voter frees its vote although neither CANCEL nor RELEASE was sent"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), "receive_end v hv", *enters("k", "v")]
+
+
+class TakesVoteBack(lacks_guard(SettledQuorums, "receive_yield", 2)):
+    rule = "a voter takes its vote back without waiting for YIELD"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), "receive_yield v hv", *enters("k", "v")]
+
+
+class VotesTwice(lacks_guard(SettledQuorums, "vote", 3)):
+    rule = "a voter gives its vote although another request has it"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), *enters("k", "v")]
+
+
+class SupersedesItself(lacks_guard(SettledQuorums, "supersede", 6)):
+    rule = "a request that arrives again ends itself"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), "supersede v hv hv h", *enters("k", "v")]
+
+
+class SettlesEarly(lacks_guard(SettledQuorums, "send_settled", 0)):
+    rule = "a set of crashes is settled although a process has not acknowledged it"
+    domain = Domain("h k c", "hc kk", VIEWS)
+    script = [*enters("h", "c"), "crash c", *C_IS_SETTLED_AT_K, *enters("k", "k", "but_c")]
+
+
+class EntersEarly(lacks_guard(SettledQuorums, "enter", 2)):
+    rule = "a process enters without all votes of its quorum"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), "acquire k", "enter k all {v}"]
+
+
+class CountsUnsentVotes(lacks_guard(SettledQuorums, "receive_reply", 3)):
+    rule = "a candidate counts a vote that was not sent"
+    domain = ONE_VOTER
+    script = [*enters("h", "v"), "acquire k", "ask k v kv", "receive_reply k v kv", "enter k all {v}"]
+
+
 MUTANTS = [AcknowledgesInside, BelievedInsteadOfSettled, NoFreshAttempts, NotMonotone, QuorumsAreMissing, DisjointQuorums,
-           KeepsVotesOfTheCrashed, MixedWithMajorities, WrongSuspicions, YieldsAndCounts]
+           KeepsVotesOfTheCrashed, MixedWithMajorities, WrongSuspicions, YieldsAndCounts, EndsUnasked, TakesVoteBack, VotesTwice,
+           SupersedesItself, SettlesEarly, EntersEarly, CountsUnsentVotes]
 
 
 def two_inside(s):
@@ -579,6 +626,20 @@ def quorums(model, domain):
     return [f"quorums: {', '.join(lines)}"]
 
 
+# Guards without which the proof still holds.
+STOPS = "a crashed process takes no step. Exclusion is about live processes, and needs less"
+ONCE = "it says when the code does this. To do it more often is never unsafe"
+NOT_ITS_OWN = "without it the action changes nothing: a voter gives its vote to requests that are sent to it"
+SPARE_GUARDS = {
+    **{(name, 0): STOPS for name in ("learn_of_crash", "receive_settled", "acquire", "ask", "cancel", "give_back", "receive_reply",
+                                     "enter", "leave", "give_up", "vote", "receive_yield", "receive_end", "supersede")},
+    ("learn_of_crash", 1): "a process that takes a step has not crashed",
+    ("acquire", 1): ONCE, ("ask", 1): ONCE, ("ask", 2): "a vote of a crashed voter is not counted, so it need not be asked",
+    ("receive_reply", 1): "only a waiting process enters", ("leave", 1): "to leave from outside gives only own votes back",
+    **{(name, 1): NOT_ITS_OWN for name in ("receive_yield", "receive_end", "supersede")},
+}
+
+
 PROOF = Proof(
     title="quorum mutex with settled quorums",
     conclusion="settled quorums exclude, for any number of processes",
@@ -587,6 +648,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_inside,
     violation_name="two inside",
+    spare_guards=SPARE_GUARDS,
     prove=prove,
     describe_static=quorums,
 )

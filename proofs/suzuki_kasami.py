@@ -13,6 +13,7 @@ Not modelled:
 
 from z3 import And, Const, Consts, DeclareSort, Exists, ForAll, Implies, Not
 
+from guards import lacks_guard
 from program import Domain, Proof, main
 from verifier import Step, TransitionSystem, action, added, removed
 
@@ -154,11 +155,32 @@ class TwoTokens(SuzukiKasami):
         return And()
 
 
-MUTANTS = [PassesInside, KeepsCopy, LinksDuplicate, EntersWithoutToken, TwoTokens]
+class EntersUnasked(lacks_guard(SuzukiKasami, "receive_token", 1)):
+    rule = "a process behaves as if TOKEN had arrived, which was not sent"
+    domain = FreeOwner()
+    script = ["acquire h", "enter_with_token h", "acquire k", "receive_token k"]
+
+
+class PassesWithoutToken(lacks_guard(SuzukiKasami, "pass_to", 0)):
+    rule = "a process passes a token that it does not have"
+    domain = FreeOwner()
+    script = ["acquire h", "enter_with_token h", "pass_to k k", "acquire k", "receive_token k"]
+
+
+MUTANTS = [PassesInside, KeepsCopy, LinksDuplicate, EntersWithoutToken, TwoTokens, EntersUnasked, PassesWithoutToken]
 
 
 def two_inside(s):
     return Exists([p, q], And(p != q, s.inside(p), s.inside(q)))
+
+
+# Guards without which the proof still holds.
+SPARE_GUARDS = {
+    **{("acquire", guard): "a user requests once at a time. Exclusion depends on the token only" for guard in (0, 1)},
+    **{(name, 0): "only a process that has requested enters. Exclusion depends on the token only"
+       for name in ("enter_with_token", "receive_token")},
+    ("leave", 0): "to leave from outside changes nothing",
+}
 
 
 PROOF = Proof(
@@ -169,6 +191,7 @@ PROOF = Proof(
     mutants=MUTANTS,
     violation=two_inside,
     violation_name="two inside",
+    spare_guards=SPARE_GUARDS,
 )
 
 if __name__ == "__main__":
