@@ -248,7 +248,7 @@ impl NodeCore {
                 ProcessId::new(0),
                 settings.delay_bounds,
             ),
-            membership: members::Membership::new(chain),
+            membership: members::Membership::new(settings.id, chain),
             electorate,
             settings,
             timers: Vec::new(),

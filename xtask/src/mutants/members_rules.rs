@@ -130,12 +130,6 @@ pub(super) const RULES: &[Rule] = &[
         to: "previous.is_quorum(&closed)",
     },
     Rule {
-        name: "6-a-voter-that-abstains-is-not-closed",
-        file: "voter/changes.rs",
-        from: "closed && !matches!(self.abstains, Some(Abstains::Until { .. }))",
-        to: "closed",
-    },
-    Rule {
         name: "7-numbers-of-both-configurations",
         file: "voter/changes.rs",
         from: "self.electorate.is_quorum(told) && previous.is_none_or(|previous| previous.is_quorum(told))",
@@ -146,6 +140,12 @@ pub(super) const RULES: &[Rule] = &[
         file: "voter/peers.rs",
         from: "if asked == self.incarnation && config == self.electorate.index() {",
         to: "if asked == self.incarnation {",
+    },
+    Rule {
+        name: "waiters-keep-their-places-at-new-voters",
+        file: "voter/changes.rs",
+        from: "            self.trusts_until = now + self.terms.ttl_most;\n",
+        to: "",
     },
     Rule {
         name: "9-a-lost-voter-stays-out",

@@ -152,6 +152,25 @@ fn one_of_two_changes_is_chosen_and_one_that_may_be_chosen_is_completed() {
 }
 
 #[test]
+fn a_voter_takes_part_only_if_it_knows_that_the_configuration_is_settled() {
+    let mut nodes = Nodes::new();
+    let stable = Configuration {
+        index: 2,
+        before: Some(members(&[3, 4])),
+        ..Configuration::first(members(&[0, 1, 2]))
+    };
+    for (settled, answers) in [(false, 0), (true, 2)] {
+        let state = ChainState::new(stable.clone(), settled);
+        nodes.chains[1] = Chain::new(ProcessId::new(1), state);
+        let (zero, round, mut out) = (ProcessId::new(0), (5, ProcessId::new(0)), Vec::new());
+        nodes.chains[1].on_message(zero, ChainMessage::Prepare(2, round), &mut out);
+        nodes.chains[1].on_message(zero, ChainMessage::Accept(2, round, members(&[0])), &mut out);
+        let sent = out.iter().filter(|it| matches!(it, ChainEffect::Send(..))).count();
+        assert_eq!(sent, answers, "{out:?}");
+    }
+}
+
+#[test]
 fn a_smaller_round_is_refused() {
     let mut nodes = Nodes::new();
     let (two, mut out) = (ProcessId::new(2), Vec::new());
@@ -212,6 +231,19 @@ fn a_node_that_has_lost_its_state_returns_two_configurations_later() {
     nodes.down.insert(ProcessId::new(2));
     (0..20).for_each(|_| nodes.tick());
     assert_eq!((nodes.present(1).0, nodes.chains[1].stays_out()), (0, true));
+    // One further configuration is not enough.
+    let joint = ChainState::new(Configuration::first(members(&[0, 1, 2])), true);
+    let mut early = Chain::new(
+        ProcessId::new(1),
+        ChainState { lost: nodes.chains[1].state().lost.clone(), ..joint },
+    );
+    let told = ChainMessage::Progress { index: 0, settled: true, progress: None };
+    early.on_message(ProcessId::new(2), told, &mut Vec::new());
+    let next = |index| Configuration { index, ..Configuration::first(members(&[0, 1, 2])) };
+    for (index, stays_out) in [(1, true), (2, false)] {
+        early.hear_of(next(index), true, &mut Vec::new());
+        assert_eq!(early.stays_out(), stays_out, "configuration {index}");
+    }
     // The others choose the present voters once more by themselves.
     nodes.down.clear();
     (0..20).for_each(|_| nodes.tick());

@@ -443,3 +443,72 @@ fn rule_4b_a_record_counts_only_in_the_configuration_in_which_it_was_made() {
     }
     assert_eq!(relay.recorded(claim.request).map(|(token, _)| token), Some(4));
 }
+
+#[test]
+fn waiters_keep_their_places_at_a_new_voter() {
+    let new =
+        |id| VoterHarness { voter: Voter::new(ProcessId::new(id), electorate(), terms()), now: 1 };
+    let mut harness = new(3);
+    harness.voter.set_wall_clock(1_000_000);
+    harness.adopt(joint(), Some(electorate()));
+    let (old, young) = (claim(1, 1, 10), claim(2, 1, 11));
+    // The older request is heard of last.
+    let behind = |answers: Vec<ToCandidate<Name>>| match answers[..] {
+        [ToCandidate::Behind { stamp, .. } | ToCandidate::Vote { stamp, .. }, ..] => stamp,
+        _ => 0,
+    };
+    harness.ask_in(1, claim(3, 1, 12), 1_000);
+    assert_eq!(behind(harness.ask_in(1, young, 5_000)), 5_000);
+    assert_eq!(behind(harness.ask_in(1, old, 4_000)), 4_000);
+    // One time-to-live later, a request cannot claim to be older than the clock any more.
+    harness.now += TTL.0 + 1;
+    assert!(behind(harness.ask_in(1, claim(4, 1, 13), 2_000)) >= 1_000_000);
+}
+
+#[test]
+fn rule_5_a_found_token_is_kept_only_above_the_floor_or_if_it_was_recorded_since() {
+    for (recorded_in, floor, kept) in [(1, 3, true), (1, 40, false), (2, 40, true)] {
+        let claim = claim(1, 2, 10);
+        let session = Presented { relayed: true, ..presented(1, 1) };
+        let mut relay = Candidate::new(claim.candidate, after(), session).recording_entries();
+        let mut out = Vec::new();
+        let (request, attempt, stamp, inside, ended) = (claim.request, 2, 0, None, 0);
+        relay.pursue(Wanted { lock: "a", request, attempt, stamp, inside, ended }, &mut out);
+        relay.widen(request, &mut out);
+        for voter in [0, 3, 4] {
+            let found = match vote_for(claim, 1, 1) {
+                ToCandidate::Vote {
+                    lock, claim, vote, stamp, beat, clock, version, ended, ..
+                } => {
+                    let (entered, config, last) = (Some((1, 4)), 2, floor.max(4));
+                    ToCandidate::Vote {
+                        lock,
+                        claim,
+                        vote,
+                        last,
+                        stamp,
+                        beat,
+                        clock,
+                        version,
+                        entered,
+                        recorded_in,
+                        ended,
+                        config,
+                        floor,
+                    }
+                }
+                other => other,
+            };
+            relay.on_message(ProcessId::new(voter), found, &mut out);
+        }
+        let tokens: Vec<u64> = out
+            .iter()
+            .filter_map(|effect| match effect {
+                CandidateEffect::Send(_, ToVoter::Raise { token, .. }) => Some(*token),
+                _ => None,
+            })
+            .collect();
+        let expected = if kept { 4 } else { floor + 1 };
+        assert!(!tokens.is_empty() && tokens.iter().all(|it| *it == expected), "{tokens:?}");
+    }
+}

@@ -55,13 +55,16 @@ pub(super) struct Membership {
     works: bool,
     /// Until when nodes that were removed stay connected.
     former_until: Option<Time>,
+    /// Whether this node is a member of the newest configuration.
+    is_member: bool,
     /// Positions in the detector.
     pub(super) positions: Vec<ProcessId>,
 }
 
 impl Membership {
-    pub(super) fn new(chain: Chain<Members>) -> Self {
+    pub(super) fn new(id: ProcessId, chain: Chain<Members>) -> Self {
         Self {
+            is_member: chain.present().electorate().contains(id),
             chain,
             addresses: BTreeMap::new(),
             greeted: ProcessSet::new(),
@@ -223,7 +226,11 @@ impl NodeCore {
         self.ask_again(now);
         self.work(now);
         self.answer_change(now);
-        if !electorate.contains(self.settings.id) && self.leaving.is_none() {
+        let was_member = std::mem::replace(
+            &mut self.membership.is_member,
+            electorate.contains(self.settings.id),
+        );
+        if was_member && !self.membership.is_member {
             // Clients use other nodes from now on. This one still answers the other nodes until the change is complete.
             tracing::warn!(
                 "this node is not a member any more; it can be stopped once the change is complete"

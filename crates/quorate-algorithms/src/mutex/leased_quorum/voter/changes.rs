@@ -85,6 +85,10 @@ impl<K: Name> Voter<K> {
     }
 
     fn begin_in(&mut self, electorate: Electorate, previous: Option<Electorate>, now: Time) {
+        // A new voter does not know which clocks the others have told to sessions. Waiters keep their places.
+        if !self.electorate.contains(self.id) && electorate.contains(self.id) {
+            self.trusts_until = now + self.terms.ttl_most;
+        }
         self.electorate = electorate;
         let lapses = self.sessions.values().map(|session| session.lapses());
         let ends = match &mut self.abstains {
@@ -114,8 +118,7 @@ impl<K: Name> Voter<K> {
 
     /// Returns `true` if no client relies on this voter because of a beat of the configuration before.
     pub fn is_closed(&self, now: Time) -> bool {
-        let closed = self.change.as_ref().is_none_or(|change| change.closes <= now);
-        closed && !matches!(self.abstains, Some(Abstains::Until { .. }))
+        self.change.as_ref().is_none_or(|change| change.closes <= now)
     }
 
     /// Returns `true` if the voter has learned the numbers of a quorum of the configuration before, and will not vote below
