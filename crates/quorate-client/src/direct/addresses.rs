@@ -90,5 +90,14 @@ mod tests {
         (0..9).for_each(|port| addresses.add(2, &format!("10.0.0.3:{port}")));
         assert!(!addresses.are_incomplete() && addresses.contains("10.0.0.3:8"));
         addresses.add(3, "nowhere:1");
+        assert!(!addresses.contains("nowhere:1") && !addresses.contains("10.0.0.3:4"));
+        addresses.add(0, "10.0.0.1:1");
+        assert_eq!(
+            addresses.address_of(ProcessId::new(0), 0),
+            addresses.address_of(ProcessId::new(0), 1)
+        );
+        let later = Attached { voters: vec![Some("10.0.0.9:1".to_owned())], ..attached };
+        addresses.learn(&later);
+        assert_eq!(addresses.address_of(ProcessId::new(0), 0).as_deref(), Some("10.0.0.9:1"));
     }
 }
