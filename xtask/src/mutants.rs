@@ -25,6 +25,9 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 use std::{env, fs};
 
+use crate::cargo::target_directory;
+use crate::tree::synchronise;
+
 /// A rule, and the replacement that breaks it.
 struct Rule {
     /// Short name for the command line.
@@ -346,15 +349,8 @@ struct Package {
 
 impl Package {
     fn create(root: &Path, target: &'static MutationTarget) -> io::Result<Self> {
-        let target_dir =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let is_module = target.copied == LEASED_QUORUM.copied;
-        let folder = target_dir.join(target.folder);
-        for old in ["src", "tests", "crates", "xtask"] {
-            if folder.join(old).exists() {
-                fs::remove_dir_all(folder.join(old))?;
-            }
-        }
+        let folder = target_directory(root).join(target.folder);
         match is_module {
             true => copy_module(root, &folder)?,
             false => copy_workspace(root, &folder)?,
@@ -438,14 +434,14 @@ impl Package {
 fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
     let algorithms = root.join("crates/quorate-algorithms");
     let (original, copy) = (algorithms.join("src/mutex"), folder.join("src/mutex"));
-    copy_all(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
+    synchronise(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
     // The process of the catalogue needs the rest of the crate, and the tests do not need the process.
     let module = fs::read_to_string(original.join("leased_quorum.rs"))?;
     let needed = |line: &&str| !line.contains(" process") && !line.contains(" wire");
     let module: Vec<&str> = module.lines().filter(needed).collect();
     fs::write(copy.join("leased_quorum.rs"), module.join("\n"))?;
     for tests in ["tests/leased_quorum_rules", "tests/leased_quorum_storm"] {
-        copy_all(&algorithms.join(tests), &folder.join(tests))?;
+        synchronise(&algorithms.join(tests), &folder.join(tests))?;
     }
     let rules = "tests/leased_quorum_rules.rs";
     fs::copy(algorithms.join(rules), folder.join(rules))?;
@@ -464,10 +460,8 @@ fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
 }
 
 fn copy_workspace(root: &Path, folder: &Path) -> io::Result<()> {
-    for part in ["crates", "xtask"] {
-        copy_all(&root.join(part), &folder.join(part))?;
-    }
-    fs::copy(root.join("Cargo.toml"), folder.join("Cargo.toml")).map(drop)
+    let mut parts = ["crates", "xtask", "Cargo.toml"].into_iter();
+    parts.try_for_each(|part| synchronise(&root.join(part), &folder.join(part)))
 }
 
 fn first_error(output: &[u8]) -> String {
@@ -481,21 +475,6 @@ fn first_panic(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
     let test = lines.next().and_then(|line| line.split('\'').nth(1)).unwrap_or("unknown test");
     format!("{test}: {}", lines.next().unwrap_or("no message"))
-}
-
-/// Copies a folder. Links are followed, because some lead out of the folder.
-fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy_all(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -59,6 +59,35 @@ fn visit(
     Ok(())
 }
 
+/// Makes a copy of a file or folder equal to its original. Files that are equal already keep their times, so that cargo does not
+/// compile them again. Links are followed, because some lead out of the folder.
+pub(crate) fn synchronise(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return write_if_changed(to, &fs::read(from)?);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        synchronise(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    for entry in fs::read_dir(to)? {
+        let entry = entry?;
+        match entry.path().is_dir() {
+            _ if from.join(entry.file_name()).exists() => {}
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn write_if_changed(path: &Path, contents: &[u8]) -> io::Result<()> {
+    match fs::read(path) {
+        Ok(old) if old == contents => Ok(()),
+        _ => fs::write(path, contents),
+    }
+}
+
 fn cannot_read(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
 }

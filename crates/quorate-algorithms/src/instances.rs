@@ -132,3 +132,78 @@ impl<M: Message> Message for Numbered<M> {
         Self { instance: self.instance, what: self.what.forged(choice) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::convert::Infallible;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// Reports the inputs that concern all instances.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Reporter;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Ping;
+
+    impl Message for Ping {
+        const KINDS: &'static [Kind] = &[Kind::mutex("PING")];
+
+        fn kind(&self) -> usize {
+            0
+        }
+
+        fn bytes(&self) -> Option<u64> {
+            Some(3)
+        }
+
+        fn stamp(&self) -> Option<u64> {
+            Some(7)
+        }
+    }
+
+    impl Process for Reporter {
+        type Command = ();
+        type Message = Ping;
+        type Timer = Infallible;
+        type Output = u64;
+        type Misuse = &'static str;
+
+        fn on_command(&mut self, (): (), _: &mut Effects<Self>) -> Result<(), &'static str> {
+            Ok(())
+        }
+
+        fn on_message(&mut self, _: ProcessId, _: Ping, _: &mut Effects<Self>) {}
+
+        fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
+            out.output(round);
+        }
+
+        fn on_recovery(&mut self, out: &mut Effects<Self>) {
+            out.output(0);
+        }
+    }
+
+    #[test]
+    fn rounds_and_recoveries_concern_all_instances() {
+        let (mut instances, mut out) = (Instances::new(Reporter), Effects::default());
+        for instance in [4, 2] {
+            let command = Numbered { instance, what: () };
+            instances.on_command(command, &mut out).expect("it is never misused");
+        }
+        instances.on_round_end(5, &mut out);
+        instances.on_recovery(&mut out);
+        let outputs = out.drain().map(|effect| match effect {
+            quorate_core::Effect::Output(Numbered { instance, what }) => (instance, what),
+            other => panic!("only outputs are expected: {other:?}"),
+        });
+        assert_eq!(outputs.collect::<Vec<_>>(), [(2, 5), (4, 5), (2, 0), (4, 0)]);
+    }
+
+    #[test]
+    fn a_numbered_message_has_the_stamp_of_its_content_and_eight_bytes_more() {
+        let message = Numbered { instance: 9, what: Ping };
+        assert_eq!((message.bytes(), message.stamp()), (Some(11), Some(7)));
+    }
+}

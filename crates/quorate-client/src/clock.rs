@@ -55,3 +55,29 @@ impl Moment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_microseconds() {
+        let (moment, by) = (Moment::from_time(Time(7_999)), Duration::from_micros(5));
+        assert_eq!(moment, Moment(7));
+        assert_eq!((moment.later(by), moment.earlier(by)), (Moment(12), Moment(2)));
+        assert_eq!(Moment(3).earlier(by), Moment(0));
+    }
+
+    #[tokio::test]
+    async fn a_moment_is_reached_when_its_time_has_come() {
+        let (now, by) = (Moment::now(), Duration::from_millis(20));
+        let then = now.later(by);
+        assert!(now.0 > 0 && then.from_now() <= by && now.from_now().is_zero());
+        assert!(now.later(2 * by).from_now() > Duration::ZERO);
+        tokio::time::timeout(Duration::from_secs(10), then.reached()).await.expect("it comes");
+        assert!(Moment::now() >= then);
+        // The clock counts nanoseconds since boot, so it runs at the speed of the runtime's clock.
+        let elapsed = Duration::from_micros(Moment::now().0 - now.0);
+        assert!(elapsed >= by && elapsed < Duration::from_secs(10), "{elapsed:?}");
+    }
+}

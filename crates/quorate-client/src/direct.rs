@@ -14,6 +14,8 @@
 
 mod addresses;
 mod attach;
+#[cfg(test)]
+mod disorder;
 mod driver;
 mod link;
 mod linking;

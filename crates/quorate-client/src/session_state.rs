@@ -268,4 +268,90 @@ mod tests {
         state.apply_keep_alive(&[held(1, 11)], validity(1_000_000));
         assert_eq!(status.borrow().lost, Some(Loss::NoQuorum), "it does not become valid again");
     }
+
+    #[test]
+    fn a_status_shows_the_position_the_token_and_the_first_loss() {
+        let state = SessionState::new();
+        let status = state.track(1);
+        state.set_position(1, 3);
+        assert_eq!((status.borrow().position, status.borrow().token), (Some(3), None));
+        state.set_token(1, 11);
+        state.set_token(1, 12);
+        assert_eq!(status.borrow().token, Some(11), "a token that is known stays");
+        state.lose(1, Loss::NoQuorum);
+        state.lose(1, Loss::SessionOver);
+        assert_eq!(status.borrow().lost, Some(Loss::NoQuorum), "the first loss counts");
+        state.untrack(1);
+        state.set_position(1, 9);
+        assert_eq!(status.borrow().position, Some(3));
+    }
+
+    #[test]
+    fn a_lock_is_valid_until_the_deadline_of_its_session() {
+        let state = SessionState::new();
+        let _status = state.track(1);
+        state.grant(1, 11, None);
+        assert!(!state.is_valid(1), "no keep-alive was answered");
+        state.set_validity(validity(60_000_000));
+        assert!(state.is_valid(1) && !state.is_valid(2));
+        state.lose(1, Loss::NoQuorum);
+        assert!(!state.is_valid(1));
+    }
+
+    #[test]
+    fn a_status_that_stays_the_same_wakes_no_guard() {
+        let state = SessionState::new();
+        let mut status = state.track(1);
+        state.grant(1, 11, None);
+        status.mark_unchanged();
+        state.retain_held(&[held(1, 11)]);
+        assert!(!status.has_changed().expect("it is tracked"));
+        state.retain_held(&[held(1, 12)]);
+        assert!(status.has_changed().expect("it is tracked"));
+        // A request that waits has nothing to lose, and what is lost stays lost for its first reason.
+        let waits = state.track(2);
+        state.retain_held(&[]);
+        state.retain_held(&[held(1, 13)]);
+        assert_eq!((waits.borrow().lost, status.borrow().token), (None, Some(12)));
+    }
+
+    /// Waits for a future that is due long before.
+    async fn in_time<T>(due: impl Future<Output = T>) -> T {
+        let limit = Duration::from_secs(10);
+        tokio::time::timeout(limit, due).await.expect("it should not take so long")
+    }
+
+    #[tokio::test]
+    async fn keep_alives_are_due_long_before_the_validity_ends() {
+        let (state, began) = (SessionState::new(), Moment::now());
+        state.set_deadline(began.later(Duration::from_secs(3600)));
+        let ttl = Duration::from_millis(80);
+        in_time(state.wait_until_keep_alive_due(ttl)).await;
+        assert!(Moment::now() >= began.later(Duration::from_millis(20)));
+        // A deadline that comes closer makes the keep-alive due earlier.
+        let hour = Duration::from_secs(3600);
+        let nearer = async {
+            tokio::task::yield_now().await;
+            state.set_validity(validity(60_000));
+        };
+        in_time(async { tokio::join!(state.wait_until_keep_alive_due(4 * hour), nearer) }).await;
+        // A session that has ended sends no keep-alives.
+        state.set_deadline(Moment::now().later(hour));
+        let end = async {
+            tokio::task::yield_now().await;
+            state.end();
+        };
+        in_time(async { tokio::join!(state.wait_until_keep_alive_due(4 * hour), end) }).await;
+        assert!(state.has_ended());
+    }
+
+    #[tokio::test]
+    async fn a_change_is_told_to_those_that_wait_for_it() {
+        let state = SessionState::new();
+        let change = async {
+            tokio::task::yield_now().await;
+            state.end();
+        };
+        in_time(async { tokio::join!(state.changed(), change) }).await;
+    }
 }

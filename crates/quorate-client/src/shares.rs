@@ -95,4 +95,15 @@ mod tests {
         assert!(shares.leave(&name, 3), "the lost one was alone");
         assert!(matches!(shares.join(&name, 5, &status), Joined::Shared(4, _)));
     }
+
+    #[test]
+    fn guards_that_wait_for_a_failed_request_send_their_own() {
+        let (shares, name) = (Shares::default(), Name::lock("x").expect("a name"));
+        let (_sender, status) = watch::channel(LockStatus::default());
+        assert!(matches!(shares.join(&name, 1, &status), Joined::First));
+        shares.fail(&name, 7);
+        assert!(matches!(shares.join(&name, 2, &status), Joined::Shared(1, _)), "another request");
+        shares.fail(&name, 1);
+        assert!(matches!(shares.join(&name, 3, &status), Joined::First));
+    }
 }

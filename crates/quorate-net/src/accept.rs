@@ -98,3 +98,38 @@ impl Drop for PendingEntry {
         self.handshakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_core::ProcessId;
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::config::{Config, Security};
+    use crate::hello::ClusterId;
+    use crate::network::Tcp;
+    use crate::shared::Phase;
+
+    #[tokio::test]
+    async fn the_oldest_handshakes_make_room_for_a_new_one() {
+        let mut config = Config::new(ClusterId(1), ProcessId::new(1), [], Security::Plain);
+        config.limits.handshakes = 2;
+        let shared = Shared::new(config, Arc::new(Tcp), watch::channel(Phase::Running).1);
+        let (pending, mut tasks) = (PendingHandshakes::default(), JoinSet::new());
+        let numbers = || -> Vec<u64> {
+            pending.lock().expect("no task has panicked").keys().copied().collect()
+        };
+        for number in 0..4 {
+            evict_oldest(&shared, &pending);
+            let task = tasks.spawn(std::future::pending::<()>());
+            pending.lock().expect("no task has panicked").insert(number, task);
+        }
+        assert_eq!((numbers(), shared.refused.load(Ordering::Relaxed)), (vec![2, 3], 2));
+        for _ in 0..2 {
+            let ended = tasks.join_next().await.expect("a task");
+            assert!(ended.expect_err("it never ends by itself").is_cancelled());
+        }
+        drop(PendingEntry { number: 3, handshakes: Arc::clone(&pending) });
+        assert_eq!(numbers(), [2]);
+    }
+}

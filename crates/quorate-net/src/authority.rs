@@ -108,3 +108,61 @@ fn set_validity(params: &mut CertificateParams, days: u32) {
     params.not_before = epoch + now.saturating_sub(BACKDATED);
     params.not_after = epoch + (now + DAY * days);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::RootCertStore;
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier as _;
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::pki_types::{CertificateDer, UnixTime};
+
+    use super::*;
+    use crate::tls::server_name;
+
+    fn der(pem: &Pem) -> CertificateDer<'static> {
+        CertificateDer::from_pem_slice(pem.certificate.as_bytes()).expect("a certificate")
+    }
+
+    fn contains(certificate: &[u8], part: &[u8]) -> bool {
+        certificate.windows(part.len()).any(|window| window == part)
+    }
+
+    #[test]
+    fn an_authority_says_that_it_is_one() {
+        let (authority, pem) = Authority::generate().expect("an authority");
+        let certificate = der(&pem);
+        assert!(contains(&certificate, b"quorate cluster authority"));
+        // Basic constraints: an authority (TRUE) that signs no further authorities (path length 0).
+        assert!(contains(&certificate, &[0x30, 6, 1, 1, 0xff, 2, 1, 0]));
+        let node = authority.certify(ProcessId::new(4), &[], 1).expect("a certificate");
+        assert!(contains(&der(&node), b"quorate node 4"));
+        let client = authority.certify_client("web", 1).expect("a certificate");
+        assert!(contains(&der(&client), b"quorate client web"));
+    }
+
+    #[test]
+    fn a_certificate_is_valid_for_its_days_and_an_hour_before() {
+        let (authority, pem) = Authority::generate().expect("an authority");
+        let node = authority.certify(ProcessId::new(4), &[], 2).expect("a certificate");
+        let mut roots = RootCertStore::empty();
+        roots.add(der(&pem)).expect("it is an authority");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let verifier = verifier.build().expect("a verifier");
+        let (name, now) = (server_name(ProcessId::new(4)), UnixTime::now().as_secs());
+        let is_valid = |seconds: u64| {
+            let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+            verifier.verify_server_cert(&der(&node), &[], &name, &[], at).is_ok()
+        };
+        let minutes = |count: u64| count * 60;
+        assert!(is_valid(now - minutes(59)) && !is_valid(now - minutes(61)));
+        assert!(is_valid(now + minutes(47 * 60)) && !is_valid(now + minutes(49 * 60)));
+        let again = Authority::from_key(&pem.key).expect("its key");
+        let other = again.certify(ProcessId::new(4), &[], 2).expect("a certificate");
+        let checked = verifier.verify_server_cert(&der(&other), &[], &name, &[], UnixTime::now());
+        assert!(checked.is_ok(), "the key is all that an authority needs");
+    }
+}

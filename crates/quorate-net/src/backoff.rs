@@ -67,4 +67,21 @@ mod tests {
         assert_ne!(pause(1), pause(2));
         assert_eq!(pause(1), pause(1));
     }
+
+    #[test]
+    fn a_refusal_is_followed_by_the_longest_pause() {
+        let millis = Duration::from_millis;
+        let mut backoff = Backoff::new(millis(1), millis(64), 7);
+        backoff.skip_to_longest();
+        assert!(backoff.pause() >= millis(32));
+    }
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        // The first outputs for the seed 0, as published with the generator.
+        let mut backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 0);
+        for output in [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f] {
+            assert_eq!(backoff.draw(), (output >> 11) as f64 / (1u64 << 53) as f64);
+        }
+    }
 }

@@ -304,4 +304,19 @@ mod tests {
         let why = make(directory.path(), &spec(2, false)).expect_err("no key to sign with");
         assert!(why.to_string().contains("ca.key does not: put it back"), "{why}");
     }
+
+    #[test]
+    fn names_of_hosts_and_clients_are_checked() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let hosts = ["host-1", "10.0.0.1", "a.example"].map(str::to_owned).to_vec();
+        let clients = ["a".repeat(60), "web-1".to_owned()].to_vec();
+        let valid =
+            CertsSpec { nodes: vec![(ProcessId::new(0), hosts)], clients, ..spec(0, false) };
+        assert_eq!(make(directory.path(), &valid).expect("valid names").len(), 4);
+        for client in ["", "-web", "Web", "w_b", &"a".repeat(61)] {
+            let invalid = CertsSpec { clients: vec![client.to_owned()], ..spec(0, false) };
+            let why = make(directory.path(), &invalid).expect_err("an invalid name").to_string();
+            assert!(why.contains(&format!("`{client}` is not a valid client name")), "{why}");
+        }
+    }
 }

@@ -42,3 +42,21 @@ impl Tls {
         Ok((stream, shown))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+    use crate::authority::Authority;
+
+    #[test]
+    fn a_certificate_belongs_to_one_client() {
+        let (authority, _) = Authority::generate().expect("an authority");
+        let pem = authority.certify_client("web", 1).expect("a certificate");
+        let certificate = CertificateDer::from_pem_slice(pem.certificate.as_bytes());
+        let certificate = ClientCertificate(certificate.expect("a certificate"));
+        assert!(certificate.is_for("web"));
+        assert!(!certificate.is_for("we") && !certificate.is_for("not a name"));
+    }
+}

@@ -117,3 +117,47 @@ impl Config {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authority::Authority;
+
+    fn config() -> Config {
+        Config::new(ClusterId(1), ProcessId::new(1), [], Security::Plain)
+    }
+
+    fn why(config: &Config) -> String {
+        config.validate().expect_err("an invalid configuration").to_string()
+    }
+
+    #[test]
+    fn every_part_of_a_configuration_is_checked() {
+        assert!(config().validate().is_ok());
+        let mut events = config();
+        events.limits.events = 0;
+        assert!(why(&events).contains("limits"), "{}", why(&events));
+        let stopped = Config { incarnation: Incarnation(0), ..config() };
+        assert!(why(&stopped).contains("incarnation"), "{}", why(&stopped));
+        for (frames, messages) in [((2, 1), (1, 1)), ((1, 1), (3, 2))] {
+            let range = |(oldest, newest)| Versions { oldest, newest };
+            let empty = Config { frames: range(frames), messages: range(messages), ..config() };
+            assert!(why(&empty).contains("is empty"), "{}", why(&empty));
+        }
+    }
+
+    #[test]
+    fn a_certificate_of_another_node_is_refused() {
+        let (authority, ca) = Authority::generate().expect("an authority");
+        let certify =
+            |node| authority.certify(ProcessId::new(node), &[], 1).expect("a certificate");
+        let secured = |node| {
+            let pem = certify(node);
+            let (certificate, key) = (pem.certificate.as_bytes(), pem.key.as_bytes());
+            let tls = Tls::from_pem(ca.certificate.as_bytes(), certificate, key);
+            Config { security: Security::Tls(Arc::new(tls.expect("it fits"))), ..config() }
+        };
+        assert!(secured(1).validate().is_ok());
+        assert!(why(&secured(2)).contains("node-1.quorate.internal"), "{}", why(&secured(2)));
+    }
+}

@@ -216,3 +216,72 @@ async fn silence_timeout(link: &Link, limits: &Limits) {
 fn broken(error: &std::io::Error) -> DisconnectReason {
     DisconnectReason::Broken(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use quorate_core::ProcessId;
+
+    use super::*;
+    use crate::delivery::DeliveryState;
+    use crate::hello::Incarnation;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn link() -> Link {
+        let link = Link::new(ProcessId::new(1), String::new(), 1 << 20, DeliveryState::new());
+        let (me, them) = (Incarnation(1), Incarnation(2));
+        link.state().delivery.reconcile(me, them, None).expect("a first connection");
+        link
+    }
+
+    fn limits() -> Limits {
+        Limits { ping: HOUR, acknowledge: HOUR, ..Limits::default() }
+    }
+
+    /// Fills a buffer. Returns whether an acknowledgement is owed, whether all is acknowledged, and the size of the buffer.
+    fn filled(
+        link: &Link,
+        written: Instant,
+        owed_since: &mut Option<Instant>,
+    ) -> (bool, bool, usize) {
+        let mut buffer = BytesMut::new();
+        let (owes, done) = fill(link, &mut buffer, written, owed_since, &limits());
+        (owes, done, buffer.len())
+    }
+
+    #[test]
+    fn an_idle_connection_writes_after_the_interval_between_pings() {
+        let (link, now) = (link(), Instant::now());
+        assert_eq!(filled(&link, now, &mut None), (false, true, 0));
+        let alive = 4 + 1 + 8;
+        assert_eq!(filled(&link, now - HOUR, &mut None), (false, true, alive));
+    }
+
+    #[test]
+    fn an_acknowledgement_waits_to_be_piggybacked_but_not_for_long() {
+        let (link, now, alive) = (link(), Instant::now(), 4 + 1 + 8);
+        let receive = |sequence| link.state().delivery.on_data(sequence).expect("the next message");
+        receive(1);
+        let mut since = None;
+        assert_eq!(filled(&link, now, &mut since), (true, true, 0));
+        assert!(since.is_some_and(|since| since >= now), "the time of waiting counts from now");
+        since = Some(now - HOUR);
+        assert_eq!(filled(&link, now, &mut since), (false, true, alive));
+        assert_eq!(since, None);
+        // Nothing is owed any more, however long ago.
+        assert_eq!(filled(&link, now, &mut Some(now - HOUR)), (false, true, 0));
+        (2..=65).for_each(|sequence| _ = receive(sequence));
+        assert_eq!(filled(&link, now, &mut None), (false, true, alive), "many are urgent");
+    }
+
+    #[test]
+    fn a_message_carries_the_acknowledgement() {
+        let (link, now) = (link(), Instant::now());
+        link.state().delivery.on_data(1).expect("the next message");
+        link.try_push(Bytes::from_static(b"hi")).expect("there is room");
+        let size = frame::DATA_OVERHEAD + 2;
+        assert_eq!(filled(&link, now, &mut None), (false, false, size));
+    }
+}

@@ -296,4 +296,43 @@ mod tests {
             Ok(Reconciliation { freed: 0, dropped: 0 })
         );
     }
+
+    #[test]
+    fn a_buffer_that_has_enough_takes_no_more() {
+        let mut delivery = reconciled();
+        [b"a", b"b"].iter().for_each(|payload| delivery.push(Bytes::from_static(*payload)));
+        let size = crate::frame::DATA_OVERHEAD + 1;
+        let mut bytes = BytesMut::new();
+        delivery.write(&mut bytes, size);
+        assert_eq!(bytes.len(), size);
+        delivery.write(&mut bytes, size + 1);
+        assert_eq!(bytes.len(), 2 * size);
+    }
+
+    #[test]
+    fn messages_of_a_removed_peer_are_kept_if_they_were_sent() {
+        let mut delivery = reconciled();
+        send(&mut delivery, &[b"a", b"b"]);
+        assert_eq!(delivery.on_ack(1), Ok(1 + MESSAGE_OVERHEAD));
+        [b"cc", b"dd"].iter().for_each(|payload| delivery.push(Bytes::from_static(*payload)));
+        assert_eq!((delivery.queued(), delivery.cost()), (3, 5 + 3 * MESSAGE_OVERHEAD));
+        delivery.drop_unsent();
+        assert_eq!((delivery.queued(), delivery.cost()), (1, 1 + MESSAGE_OVERHEAD));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_owed_until_it_is_written_and_urgent_after_many_messages() {
+        let mut delivery = reconciled();
+        let receive = |delivery: &mut DeliveryState, sequence| {
+            assert_eq!(delivery.on_data(sequence), Ok(Arrival::New));
+            (delivery.owes_ack(), delivery.ack_is_urgent())
+        };
+        assert_eq!(receive(&mut delivery, 1), (true, false));
+        delivery.write_control(Body::Alive, &mut BytesMut::new());
+        assert!(!delivery.owes_ack());
+        for sequence in 2..=MAX_UNACKED {
+            assert_eq!(receive(&mut delivery, sequence), (true, false));
+        }
+        assert_eq!(receive(&mut delivery, MAX_UNACKED + 1), (true, true));
+    }
 }

@@ -67,3 +67,34 @@ fn record_failure(link: &Link, failure: &HandshakeError, backoff: &mut Backoff) 
         state.last_error = Some(why);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use quorate_core::ProcessId;
+
+    use super::*;
+    use crate::delivery::DeliveryState;
+    use crate::refusal::{Refusal, RefusalReason};
+
+    #[test]
+    fn a_refusal_is_remembered_until_another_failure_follows() {
+        let link = Link::new(ProcessId::new(1), "a:1".to_owned(), 100, DeliveryState::new());
+        let millis = Duration::from_millis;
+        let mut backoff = Backoff::new(millis(1), millis(64), 7);
+        record_failure(&link, &HandshakeError::TimedOut, &mut backoff);
+        assert!(link.state().refusal.is_none() && backoff.pause() <= millis(1));
+        assert_eq!(link.state().last_error.as_deref(), Some("the handshake timed out"));
+        let refusals = [HandshakeError::RefusedByPeer, HandshakeError::RefusedByUs];
+        for refused in refusals {
+            backoff.reset();
+            let refusal = Refusal::new(RefusalReason::Terms, "other terms");
+            record_failure(&link, &refused(refusal), &mut backoff);
+            assert_eq!(link.state().refusal, Some(RefusalReason::Terms));
+            assert!(backoff.pause() >= millis(32), "a quick redial does not help");
+        }
+        record_failure(&link, &HandshakeError::TimedOut, &mut backoff);
+        assert_eq!(link.state().refusal, None);
+    }
+}

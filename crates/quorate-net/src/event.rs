@@ -91,3 +91,18 @@ impl Events {
         self.queue.try_recv().ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_queued_is_there_at_once() {
+        let (sender, receiver) = mpsc::channel(1);
+        let mut events = Events::new(receiver);
+        assert_eq!(events.try_next(), None);
+        let down = Event::Down { peer: ProcessId::new(1), why: DisconnectReason::Silent };
+        sender.try_send(down.clone()).expect("there is room");
+        assert_eq!(events.try_next(), Some(down));
+    }
+}

@@ -290,3 +290,124 @@ fn plain(
         Err(HandshakeError::NotHostLocal(address))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::delivery::DeliveryState;
+    use crate::hello::{ClusterId, Incarnation};
+    use crate::network::Tcp;
+    use crate::terms::Terms;
+    use crate::versions::Versions;
+
+    /// Node 2, whose peers are 1 and 3.
+    fn shared(phase: Phase) -> Shared {
+        let me = ProcessId::new(2);
+        let mut config = Config::new(ClusterId(7), me, [], Security::Plain);
+        (config.messages, config.terms) = (Versions::only(5), terms());
+        let shared = Shared::new(config, Arc::new(Tcp), watch::channel(phase).1);
+        for peer in [1, 3].map(ProcessId::new) {
+            let link = Link::new(peer, String::new(), 100, DeliveryState::new());
+            shared.links_mut().current.insert(peer, Arc::new(link));
+        }
+        shared
+    }
+
+    fn terms() -> Terms {
+        Terms::default().with("lease_ms", 5)
+    }
+
+    /// A hello of node 1 that fits.
+    fn hello() -> Hello {
+        let (from, to) = (ProcessId::new(1), ProcessId::new(2));
+        Hello {
+            frames: crate::versions::FRAME_VERSIONS,
+            messages: Versions::only(5),
+            cluster: ClusterId(7),
+            from,
+            to,
+            incarnation: Incarnation(1),
+            received: None,
+            terms: terms().between(from, to),
+        }
+    }
+
+    #[test]
+    fn a_hello_that_fits_gets_its_link() {
+        let (frames, messages, link) =
+            check_hello(&shared(Phase::Running), &hello(), None).expect("it fits");
+        assert_eq!((frames, messages), (crate::versions::FRAME_VERSIONS.newest, 5));
+        assert_eq!(link.peer, ProcessId::new(1));
+    }
+
+    #[test]
+    fn a_hello_that_does_not_fit_is_refused_with_its_reason() {
+        let (one, three, four) = (ProcessId::new(1), ProcessId::new(3), ProcessId::new(4));
+        let refused = |reason, hello: Hello| {
+            let answer = check_hello(&shared(Phase::Running), &hello, None);
+            assert_eq!(answer.map(|_| ()).expect_err("it does not fit").reason, reason);
+        };
+        let none = Versions::only(99);
+        refused(RefusalReason::Frames, Hello { frames: none, ..hello() });
+        refused(RefusalReason::Messages, Hello { messages: none, ..hello() });
+        refused(RefusalReason::Cluster, Hello { cluster: ClusterId(8), ..hello() });
+        refused(RefusalReason::Addressee, Hello { to: one, ..hello() });
+        refused(RefusalReason::Unknown, Hello { from: four, ..hello() });
+        refused(RefusalReason::Direction, Hello { from: three, ..hello() });
+        refused(RefusalReason::Terms, Hello { terms: None, ..hello() });
+        let stopping = check_hello(&shared(Phase::Flushing), &hello(), None);
+        let stopping = stopping.map(|_| ()).expect_err("it is stopping");
+        assert_eq!(stopping.reason, RefusalReason::Stopping);
+    }
+
+    #[test]
+    fn other_terms_are_reported_unless_the_peer_is_connected() {
+        for up in [false, true] {
+            let shared = shared(Phase::Running);
+            let link = shared.link(ProcessId::new(1)).expect("a peer");
+            link.state().up = up;
+            let other = Hello { terms: None, ..hello() };
+            assert!(check_hello(&shared, &other, None).is_err());
+            let reported = (!up).then_some(RefusalReason::Terms);
+            assert_eq!(link.state().refusal, reported);
+            assert_eq!(link.state().last_error.is_some(), !up);
+        }
+    }
+
+    /// Dials a peer that answers with these versions, whatever it is asked for.
+    async fn dialled(frames: u16, messages: u16) -> Result<u16, HandshakeError> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let (shared, peer) = (shared(Phase::Running), ProcessId::new(3));
+        let link = shared.link(peer).expect("a peer");
+        link.state().address = listener.local_addr().expect("it is bound").to_string();
+        let answers = async {
+            let mut stream: Box<dyn Stream> = Box::new(listener.accept().await.expect("a dial").0);
+            let hello = read_message(&mut stream).await.expect("a hello");
+            let hello = Hello::decode(&hello).expect("a hello");
+            assert_eq!((hello.from, hello.to), (ProcessId::new(2), peer));
+            let (incarnation, received) = (Incarnation(1), None);
+            let terms = terms().between(hello.to, hello.from);
+            let welcome = Welcome { frames, messages, incarnation, received, terms };
+            let answer = HelloReply::Welcome(welcome).encode();
+            stream.write_all(&answer).await.expect("the dial is open");
+        };
+        let (dialled, ()) = tokio::join!(dial(&shared, &link), answers);
+        dialled.map(|established| established.version)
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_chooses_versions_that_were_not_offered_is_refused() {
+        let frames = crate::versions::FRAME_VERSIONS.newest;
+        assert_eq!(dialled(frames, 5).await.expect("they fit"), 5);
+        for (frames, messages) in [(99, 5), (frames, 99)] {
+            let refused = dialled(frames, messages).await;
+            let Err(HandshakeError::RefusedByUs(refusal)) = refused else {
+                panic!("the versions fit: {:?}", refused.err());
+            };
+            assert_eq!(refusal.reason, RefusalReason::Frames);
+        }
+    }
+}

@@ -105,4 +105,31 @@ mod tests {
         let why = limits.validate().expect_err("no room").to_string();
         assert_eq!(why, "the queue of a peer must have room for the largest message");
     }
+
+    #[test]
+    fn every_limit_is_checked_at_its_bound() {
+        const MESSAGE_MOST: usize = u32::MAX as usize / 2;
+        let largest = Limits { queue: u32::MAX as usize, ..Limits::default() };
+        let valid = [
+            Limits { message: MESSAGE_MOST, ..largest.clone() },
+            Limits { message: 1, queue: 1 + MESSAGE_OVERHEAD, ..Limits::default() },
+            Limits { silence: Duration::from_millis(2001), ..Limits::default() },
+        ];
+        for limits in valid {
+            assert_eq!(limits.validate(), Ok(()));
+        }
+        let invalid = [
+            (Limits { message: 0, ..Limits::default() }, "must not be empty"),
+            (Limits { message: MESSAGE_MOST + 1, ..largest.clone() }, "smaller than 2 GiB"),
+            (Limits { queue: largest.queue + 1, ..largest }, "smaller than 4 GiB"),
+            (Limits { events: 0, ..Limits::default() }, "room for an event"),
+            (Limits { handshakes: 0, ..Limits::default() }, "room for a handshake"),
+            (Limits { silence: Limits::default().ping, ..Limits::default() }, "longer than"),
+            (Limits { redial: Duration::ZERO, ..Limits::default() }, "must not be zero"),
+        ];
+        for (limits, expected) in invalid {
+            let why = limits.validate().expect_err(expected).to_string();
+            assert!(why.contains(expected), "{why}");
+        }
+    }
 }

@@ -169,3 +169,33 @@ impl SlotClaim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> Link {
+        Link::new(ProcessId::new(1), String::new(), 100, DeliveryState::new())
+    }
+
+    #[tokio::test]
+    async fn only_the_latest_claim_gets_the_slot() {
+        let link = link();
+        let (mut first, second) = (link.claim(), link.claim());
+        first.revoked().await;
+        assert!(first.acquire_slot().await.is_none());
+        assert!(second.acquire_slot().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_connection_to_a_removed_peer_gives_up_its_slot() {
+        let (unused, used) = (link(), link());
+        unused.remove();
+        assert!(unused.state().removed);
+        let mut claim = used.claim();
+        used.remove();
+        claim.revoked().await;
+        assert!(claim.acquire_slot().await.is_none());
+        assert_eq!(used.try_push(Bytes::new()), Err(QueueError::Closed));
+    }
+}

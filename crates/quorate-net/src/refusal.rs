@@ -136,4 +136,12 @@ mod tests {
         assert_eq!(long.text().len(), LONGEST_TEXT);
         assert!(Refusal::from_wire(1, &[0xff; 4096]).detail.chars().count() <= LONGEST_TEXT);
     }
+
+    #[test]
+    fn a_long_text_is_cut_between_two_characters() {
+        // The limit is in the middle of a character of two bytes.
+        let refusal = Refusal::new(RefusalReason::Terms, format!("x{}", "é".repeat(200)));
+        assert_eq!(refusal.text().len(), LONGEST_TEXT - 1);
+        assert!(refusal.detail.starts_with(refusal.text()));
+    }
 }

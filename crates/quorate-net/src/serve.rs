@@ -50,3 +50,29 @@ fn mark_down(link: &Link, why: &DisconnectReason) {
         _ => tracing::info!(peer = %link.peer, %why, "disconnected"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_core::ProcessId;
+
+    use super::*;
+    use crate::delivery::DeliveryState;
+    use crate::hello::Incarnation;
+
+    #[test]
+    fn a_peer_that_was_lost_is_down_for_this_reason() {
+        let link = Link::new(ProcessId::new(1), String::new(), 100, DeliveryState::new());
+        let (me, them) = (Incarnation(1), Incarnation(2));
+        link.state().delivery.reconcile(me, them, None).expect("a first connection");
+        let up = mark_up(&link, 5);
+        assert!(matches!(up, Some(Event::Up { fresh: true, version: 5, .. })), "{up:?}");
+        assert!(link.state().up);
+        mark_down(&link, &DisconnectReason::Silent);
+        assert!(!link.state().up);
+        assert_eq!(link.state().last_error.as_deref(), Some("the peer was silent for too long"));
+        let again = mark_up(&link, 5);
+        assert!(matches!(again, Some(Event::Up { fresh: false, .. })), "{again:?}");
+        let state = link.state();
+        assert_eq!((state.last_error.as_deref(), state.connections), (None, 2));
+    }
+}

@@ -181,4 +181,26 @@ mod tests {
     fn usual_with(third: &str) -> Terms {
         terms(1, ["a", "b", third])
     }
+
+    #[test]
+    fn long_terms_are_cut_between_two_characters() {
+        let lengths = ["a", "aa"].map(|name| {
+            let terms = Terms::default().with(name, "é".repeat(LONGEST_TERMS));
+            terms.between(n(0), n(1)).expect("terms").text.len()
+        });
+        // With one of the two names the limit is in the middle of a character.
+        assert_eq!(lengths.iter().max(), Some(&LONGEST_TERMS));
+        assert_eq!(lengths.iter().min(), Some(&(LONGEST_TERMS - 1)));
+    }
+
+    #[test]
+    fn a_difference_that_just_fits_is_told_in_full() {
+        let told = |length: usize| {
+            let long = Terms::default().with("a", "x".repeat(length));
+            compared(&long, &Terms::default().with("a", "y")).expect("they differ")
+        };
+        let rest = told(1).len() - 1;
+        assert_eq!(told(LONGEST_DIFFERENCE - rest).len(), LONGEST_DIFFERENCE);
+        assert_eq!(told(LONGEST_DIFFERENCE - rest + 1), "terms differ: and more");
+    }
 }

@@ -275,4 +275,15 @@ mod tests {
         let why = Tls::from_pem(b"", b"", b"").err().expect("nothing there").to_string();
         assert_eq!(why, "no certificate of an authority in PEM format found");
     }
+
+    #[test]
+    fn clients_negotiate_their_protocol_and_nodes_do_not() {
+        let (authority, ca) = Authority::generate().expect("an authority");
+        let pem = authority.certify(ProcessId::new(1), &[], 1).expect("a certificate");
+        let [ca, certificate, key] =
+            [&ca.certificate, &pem.certificate, &pem.key].map(|text| text.as_bytes());
+        let identity = TlsIdentity::new(ca, certificate, key).expect("it fits");
+        assert_eq!(identity.server_for_clients.alpn_protocols, [&b"h2"[..], b"http/1.1"]);
+        assert_eq!(identity.server.alpn_protocols, [b""; 0]);
+    }
 }

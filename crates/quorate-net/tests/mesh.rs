@@ -232,3 +232,34 @@ async fn a_message_that_is_too_large_is_refused_at_once() {
     assert_eq!(a.mesh.send(p(1), large).await, Err(SendError::TooLarge { size: max + 1, max }));
     assert_eq!(a.mesh.try_send(p(9), &b""[..]), Err(SendError::Unknown(p(9))));
 }
+
+/// Nodes that have no other reason to write than messages and acknowledgements.
+fn without_pings(me: u32) -> Config {
+    let mut config = config(me, 1, Security::Plain);
+    (config.limits.ping, config.limits.silence) =
+        (Duration::from_secs(60), Duration::from_secs(90));
+    config
+}
+
+#[tokio::test]
+async fn an_acknowledgement_does_not_wait_for_a_ping() {
+    let (a, mut b) = pair(without_pings(0), without_pings(1)).await;
+    in_time(a.mesh.send(p(1), vec![1])).await.expect("sent");
+    assert_eq!(b.messages(1).await, [[1]]);
+    eventually("acknowledged", || a.mesh.status()[0].queued == 0).await;
+    a.mesh.send(p(1), vec![2]).await.expect("sent");
+    assert_eq!(in_time(a.mesh.stop()).await, 0, "a stop waits for the last acknowledgement only");
+}
+
+#[tokio::test]
+async fn a_sender_that_waits_learns_that_the_peer_was_removed() {
+    let mut a = config(0, 1, Security::Plain);
+    (a.limits.message, a.limits.queue) = (1, 65);
+    a.peers.insert(p(1), "127.0.0.1:1".to_owned());
+    let a = Node::start(a, listener().await);
+    a.mesh.try_send(p(1), vec![1]).expect("there is room for one");
+    let waits = a.mesh.send(p(1), vec![2]);
+    let removal = async { a.mesh.set_peers([].into()) };
+    let (sent, ()) = in_time(async { tokio::join!(waits, removal) }).await;
+    assert_eq!(sent, Err(SendError::Unknown(p(1))));
+}

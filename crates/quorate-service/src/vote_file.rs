@@ -256,4 +256,76 @@ mod tests {
         fs::write(&path, &whole[..whole.len() - 1]).expect("a disk");
         assert!(first.read(1).is_none(), "torn");
     }
+
+    #[test]
+    fn a_file_counts_for_its_own_version_node_and_machine() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let written_with = |change: fn(&mut Header)| {
+            let mut file = file(folder.path(), 1);
+            change(&mut file.header);
+            file.rewrite(&voter()).expect("a disk");
+            self::file(folder.path(), 2)
+        };
+        assert!(written_with(|_| {}).read(1).is_some());
+        assert!(written_with(|header| header.version += 1).read(1).is_none());
+        assert!(written_with(|header| header.node += 1).read(1).is_none());
+        let mut nowhere = written_with(|header| header.boot.clear());
+        nowhere.header.boot.clear();
+        assert!(nowhere.read(1).is_none(), "a machine without an identifier");
+        assert!(!boot_id().is_empty() && boot_id().trim() == boot_id());
+    }
+
+    #[test]
+    fn a_file_names_the_incarnation_of_its_voter() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        assert!(!first.is_active());
+        first.set_incarnation(4, 2);
+        first.rewrite(&voter()).expect("a disk");
+        assert!(first.is_active());
+        let (header, _) = first.read(1).expect("it is intact");
+        assert_eq!((header.incarnation, header.restarts), (4, 2));
+    }
+
+    #[test]
+    fn a_file_is_rewritten_when_it_is_large_and_has_grown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        let mut has_grown = |length, compact| {
+            (first.length, first.compact) = (length, compact);
+            first.has_grown()
+        };
+        assert!(!has_grown(GROWN, 10) && has_grown(GROWN + 1, 10));
+        assert!(!has_grown(4 * GROWN, GROWN) && has_grown(4 * GROWN + 1, GROWN));
+    }
+
+    #[test]
+    fn appended_bytes_follow_one_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        first.rewrite(&voter()).expect("a disk");
+        first.append(&[]).expect("nothing to write");
+        for session in 0..3 {
+            first.append(&[Record::Ended { session }]).expect("a disk");
+            let length = fs::metadata(folder.path().join("votes")).expect("it is there").len();
+            assert_eq!(first.length, length);
+        }
+        let (_, records) = first.read(1).expect("it is intact");
+        assert_eq!(records.last(), Some(&Record::Ended { session: 2 }));
+    }
+
+    #[test]
+    fn a_record_has_a_maximum_length() {
+        let mut bytes = Vec::new();
+        let text = "x".repeat(RECORD_MOST - 3);
+        put(&text, &mut bytes);
+        assert_eq!(bytes.len(), FRAME + RECORD_MOST);
+        assert!(
+            take(&bytes)
+                .is_some_and(|(content, rest)| content.len() == RECORD_MOST && rest.is_empty())
+        );
+        bytes.clear();
+        put(&(text + "x"), &mut bytes);
+        assert!(take(&bytes).is_none());
+    }
 }

@@ -467,3 +467,18 @@ impl Algorithm for TotalIsis {
 }
 
 impl Sound for TotalIsis {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_of_its_own_crash_is_ignored() {
+        let me = ProcessId::new(1);
+        for message in [Message::Inquire(me), Message::Resolve(me, Vec::new())] {
+            let (mut process, mut out) = (TotalIsis::<Content>::new(3, me), Effects::default());
+            process.on_message(ProcessId::new(0), message, &mut out);
+            assert_eq!(process, TotalIsis::new(3, me));
+        }
+    }
+}

@@ -173,3 +173,17 @@ fn validity_is_counted_from_the_beat_and_is_not_renewed_once_it_has_ended() {
     late.on_report(report(RequestStatus::Held(Some(beat))), until, &mut events);
     assert_eq!(late.valid_until(request), Some(until));
 }
+
+#[test]
+fn a_client_that_is_inside_withdraws_only_what_it_was_not_told() {
+    for untold in [false, true] {
+        let (mut own, claim) = candidate(1, Some(1));
+        let mut out = Vec::new();
+        assert_eq!(own.withdraw(claim.request, untold, &mut out), untold);
+        let is_withdrawal = |effect: &CandidateEffect<Name>| {
+            matches!(effect, CandidateEffect::Send(_, ToVoter::Withdraw { untold: true, .. }))
+        };
+        assert_eq!(out.iter().filter(|effect| is_withdrawal(effect)).count() > 0, untold);
+        assert_eq!(own.report(claim.request).is_none(), untold);
+    }
+}

@@ -475,3 +475,105 @@ fn a_candidate_releases_only_what_its_own_client_has_ended() {
     assert!(!releases(candidate(), RequestId { incarnation: 8, ..ended }), "another process");
     assert!(!releases(candidate().recording_entries(), ended), "other nodes may go on with it");
 }
+
+/// A list that echoes this beat.
+fn list_of_beat(number: u64, version: u64, entries: Vec<Entry<Name>>) -> ToCandidate<Name> {
+    let mut list = list(version, entries);
+    if let ToCandidate::Echo { beat, .. } = &mut list {
+        beat.number = number;
+    }
+    list
+}
+
+#[test]
+fn a_token_is_found_for_later_attempts_of_the_same_turn() {
+    let found = |attempt: u64, ended: u64| {
+        let relay = Candidate::new(CandidateId(10), electorate(), presented(1, 1));
+        let mut relay = relay.recording_entries();
+        let earlier = entry(claim(1, 2, 9), Some(1), Some((2, 6)));
+        deliver_to_candidate(&mut relay, 0, list(1, vec![earlier]));
+        let (request, inside) = (claim(1, attempt, 10).request, None);
+        let wanted = Wanted { lock: "a", request, attempt, stamp: 5, inside, ended };
+        relay.pursue(wanted, &mut Vec::new());
+        relay.found_token(request)
+    };
+    assert_eq!((found(2, 0), found(3, 0)), (None, Some(6)), "its own record is no earlier one");
+    assert_eq!((found(3, 1), found(3, 2)), (Some(6), None), "an earlier turn does not count");
+}
+
+#[test]
+fn a_token_that_a_quorum_lists_is_good_for_the_beat_of_that_quorum() {
+    let recorded = |pursued: Option<(u64, Option<u64>)>| {
+        let relay = Candidate::new(CandidateId(10), electorate(), presented(1, 9));
+        let mut relay = relay.recording_entries();
+        let of = claim(1, 2, 9);
+        for (voter, beat) in [(0, 4), (1, 3), (2, 2)] {
+            let listed = vec![entry(of, Some(1), Some((2, 6)))];
+            deliver_to_candidate(&mut relay, voter, list_of_beat(beat, 1, listed));
+        }
+        if let Some((ended, inside)) = pursued {
+            let (lock, request) = ("a", of.request);
+            let wanted = Wanted { lock, request, attempt: 3, stamp: 5, inside, ended };
+            relay.pursue(wanted, &mut Vec::new());
+        }
+        relay.recorded(of.request).map(|(token, beat)| (token, beat.incarnation, beat.number))
+    };
+    assert_eq!(recorded(None), Some((6, 7, 3)));
+    assert_eq!(recorded(Some((1, Some(6)))), Some((6, 7, 3)));
+    assert_eq!(recorded(Some((1, Some(7)))), None, "the lists are older than the client's token");
+    assert_eq!(recorded(Some((2, None))), None, "the record of an earlier turn");
+}
+
+#[test]
+fn a_token_that_was_never_sent_is_not_recorded() {
+    let (mut relay, claim) = relay(1, None);
+    for voter in [0, 1] {
+        deliver_to_candidate(&mut relay, voter, vote_with(claim, 1, None));
+    }
+    let withdraws =
+        |relay: &Candidate<Name>| relay.clone().withdraw(claim.request, false, &mut Vec::new());
+    assert!(!withdraws(&relay), "voters may have recorded the token");
+    relay.not_raised(claim.request, 2, None);
+    assert!(!withdraws(&relay), "another token was not sent");
+    relay.not_raised(claim.request, 1, None);
+    assert!(withdraws(&relay));
+}
+
+#[test]
+fn a_list_with_a_gap_is_not_complete() {
+    let complete = |parts: &[(u64, u32, bool)]| {
+        let relay = Candidate::new(CandidateId(10), electorate(), presented(1, 1));
+        let mut relay = relay.recording_entries();
+        for (number, (version, index, is_last)) in (1..).zip(parts) {
+            let of =
+                Claim { request: RequestId { number, ..claim(1, 1, 9).request }, ..claim(1, 1, 9) };
+            let mut part = list(*version, vec![entry(of, Some(1), None)]);
+            if let ToCandidate::Echo { part, .. } = &mut part {
+                *part = Some(Part { index: *index, is_last: *is_last });
+            }
+            deliver_to_candidate(&mut relay, 0, part);
+        }
+        relay.listed().count()
+    };
+    assert_eq!(complete(&[(1, 0, false), (1, 1, false), (1, 2, true)]), 3);
+    assert_eq!(complete(&[(1, 0, false), (1, 2, true)]), 0, "a part is missing");
+    assert_eq!(complete(&[(1, 1, true)]), 0, "the first part is missing");
+    assert_eq!(complete(&[(1, 0, false), (2, 1, true)]), 0, "parts of two lists");
+    assert_eq!(complete(&[(1, 0, false), (2, 0, true)]), 1, "a later list begins anew");
+    assert_eq!(complete(&[(1, 0, false), (1, 0, false), (1, 1, true)]), 2, "a repeated part");
+}
+
+#[test]
+fn a_grant_that_ends_now_lets_nobody_in() {
+    for (now, events) in [(TTL.0 - 1, 1), (TTL.0, 0)] {
+        let mut client: Client<Name> = Client::new(1, 7, TTL, terms());
+        assert_eq!(client.beat_interval(), Span(TTL.0 / 3));
+        let (beat, request) = (client.begin_beat(Time(1)), client.acquire("a", 0));
+        assert_eq!(terms().validity(TTL), Span(TTL.0 - 1));
+        let standing = RequestStatus::Granted { token: 1, beat };
+        let mut out = Vec::new();
+        let report = Report { request, attempt: 1, stamp: 5, standing };
+        client.on_report(report, Time(now), &mut out);
+        assert_eq!(out.len(), events, "{now}: {out:?}");
+    }
+}

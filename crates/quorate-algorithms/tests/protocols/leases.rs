@@ -12,7 +12,7 @@ use std::io::Write as _;
 use quorate_algorithms::mutex::leased_quorum::{
     Candidate, CandidateEffect, CandidateEffects, CandidateId, Client, ClientEvent, DirectClient,
     DirectEffect, DirectEffects, Electorate, Memory, PeerMessage, Record, Report, RequestId,
-    RestartId, Terms, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
+    RestartId, Terms, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects, VoterSession,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
@@ -349,8 +349,11 @@ impl Leases {
         let voter = &node.voter;
         voter.hash(&mut self.digest);
         let ask = (voter.unheard(), voter.next_wake(), voter.is_voting(), voter.last(&0));
-        let sessions: Vec<_> =
-            voter.sessions().map(|(id, it)| (id, it.ttl(), it.lapses())).collect();
+        let request = RequestId { session: 2, incarnation: 9, number: 1 };
+        let session = |(id, it): (u128, &VoterSession<u8>)| {
+            (id, it.ttl(), it.lapses(), it.is_continuous(), it.has(request), it.requests().len())
+        };
+        let sessions: Vec<_> = voter.sessions().map(session).collect();
         let listed: Vec<_> = voter.sessions().map(|(id, _)| voter.entries(id)).collect();
         self.add(&(ask, sessions, listed));
     }

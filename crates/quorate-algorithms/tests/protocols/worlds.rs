@@ -18,7 +18,8 @@ const DEPTH: u32 = 8;
 fn config(algorithm: &str, n: usize, crashes: u8) -> CheckConfig {
     let scenario = Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) };
     CheckConfig {
-        budget: Budget { crashes, ..Budget::default() },
+        // Without a timeout no server of a replicated log ever stands for election.
+        budget: Budget { crashes, timeouts: 2, ..Budget::default() },
         allow_partial: true,
         ..CheckConfig::new(scenario, Bounds { memory: 1 << 28, depth: DEPTH })
     }

@@ -114,7 +114,12 @@ mod tests {
         (0..9).for_each(|port| addresses.add(2, &format!("10.0.0.3:{port}")));
         assert!(!addresses.are_incomplete() && addresses.contains("10.0.0.3:8"));
         addresses.add(3, "nowhere:1");
-        assert!(!addresses.contains("nowhere:1"));
+        assert!(!addresses.contains("nowhere:1") && !addresses.contains("10.0.0.3:4"));
+        addresses.add(0, "10.0.0.1:1");
+        assert_eq!(
+            addresses.address_of(ProcessId::new(0), 0),
+            addresses.address_of(ProcessId::new(0), 1)
+        );
         // A voter that has left keeps its address, and a new one has none yet.
         let mut changed = members(4);
         changed.configuration.index = 2;
@@ -122,5 +127,9 @@ mod tests {
         assert!(addresses.are_incomplete());
         addresses.add(3, "10.0.0.4:1");
         assert!(!addresses.are_incomplete());
+        // The newest address comes first.
+        changed.clients = vec![(0, "10.0.0.9:1".to_owned())];
+        addresses.learn(&changed);
+        assert_eq!(addresses.address_of(ProcessId::new(0), 0).as_deref(), Some("10.0.0.9:1"));
     }
 }

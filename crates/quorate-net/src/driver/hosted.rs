@@ -235,3 +235,203 @@ impl<P: Process<Message: Serialize + DeserializeOwned>> Actor for Hosted<P> {
         self.outputs.lock().outputs.len() >= MAX_OUTPUTS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use quorate_core::{ProcessSet, Span};
+
+    use super::*;
+
+    /// Reports every input, and applies the effects that its commands name.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Reporter;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    enum Order {
+        Send(u32),
+        SendToOthers,
+        SendToSet(u32),
+        SetTimer(u8, u64),
+        CancelTimer(u8),
+        Fail,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+    struct Ping(u8);
+
+    impl quorate_core::Message for Ping {
+        const KINDS: &'static [quorate_core::Kind] = &[quorate_core::Kind::mutex("PING")];
+
+        fn kind(&self) -> usize {
+            0
+        }
+    }
+
+    impl Process for Reporter {
+        type Command = Order;
+        type Message = Ping;
+        type Timer = u8;
+        type Output = String;
+        type Misuse = &'static str;
+
+        fn on_start(&mut self, out: &mut Effects<Self>) {
+            out.output("start".to_owned());
+        }
+
+        fn on_command(
+            &mut self,
+            order: Order,
+            out: &mut Effects<Self>,
+        ) -> Result<(), &'static str> {
+            match order {
+                Order::Send(to) => out.send(ProcessId::new(to), Ping(1)),
+                Order::SendToOthers => out.send_to_others(Ping(2)),
+                Order::SendToSet(to) => {
+                    out.multicast(ProcessSet::from_iter([ProcessId::new(to)]), Ping(3));
+                }
+                Order::SetTimer(timer, after) => out.set_timer(timer, Span(after)),
+                Order::CancelTimer(timer) => out.cancel_timer(timer),
+                Order::Fail => {
+                    out.output("an effect of a refused command".to_owned());
+                    return Err("refused");
+                }
+            }
+            Ok(())
+        }
+
+        fn on_message(&mut self, from: ProcessId, Ping(number): Ping, out: &mut Effects<Self>) {
+            out.output(format!("{number} from {from} at {}", out.now().0));
+        }
+
+        fn on_timer(&mut self, timer: u8, out: &mut Effects<Self>) {
+            out.output(format!("timer {timer} at {}", out.now().0));
+        }
+
+        fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+            out.output(format!("{belief:?}"));
+        }
+    }
+
+    /// Process 1 of three.
+    struct Harness {
+        hosted: Hosted<Reporter>,
+        handle: ProcessHandle<Reporter>,
+        out: Outbox,
+    }
+
+    impl Harness {
+        fn new() -> Self {
+            let (hosted, handle) = host(Reporter, ProcessId::new(1), 3);
+            Self { hosted, handle, out: Outbox::default() }
+        }
+
+        /// Passes a command to the process at a time. Returns the answer.
+        fn order(&mut self, order: Order, now: u64) -> Result<(), CommandError> {
+            let (answer, mut answered) = oneshot::channel();
+            self.handle.commands.try_send((order, answer)).expect("there is room");
+            let mut context = Context::from_waker(Waker::noop());
+            let polled = self.hosted.poll_command(&mut context, Time(now), &mut self.out);
+            assert_eq!(polled, Poll::Ready(true));
+            answered.try_recv().expect("the command was handled")
+        }
+
+        /// Recipients of the messages since the last call.
+        fn sent(&mut self) -> Vec<u32> {
+            self.out.sends.drain(..).map(|(to, _)| to.number()).collect()
+        }
+
+        fn outputs(&self) -> Vec<String> {
+            self.handle.outputs.lock().outputs.drain(..).collect()
+        }
+    }
+
+    #[test]
+    fn inputs_reach_the_process() {
+        let mut harness = Harness::new();
+        harness.hosted.start(Time(1), &mut harness.out);
+        let from = ProcessId::new(2);
+        let payload = codec::encode(&Ping(9));
+        harness.hosted.on_message(Time(5), from, &payload, &mut harness.out);
+        harness.hosted.on_message(Time(6), from, b"nonsense that is long", &mut harness.out);
+        harness.hosted.on_belief(Time(7), Belief::Crashed(from), &mut harness.out);
+        let expected = ["start", "9 from p2 at 5", "Crashed(ProcessId(2))"];
+        assert_eq!(harness.outputs(), expected);
+    }
+
+    #[test]
+    fn messages_go_to_processes_that_exist_and_at_once_to_itself() {
+        let mut harness = Harness::new();
+        for (order, recipients) in [
+            (Order::Send(0), vec![0]),
+            (Order::Send(2), vec![2]),
+            (Order::Send(3), vec![]),
+            (Order::SendToOthers, vec![0, 2]),
+            (Order::SendToSet(2), vec![2]),
+        ] {
+            assert_eq!(harness.order(order, 1), Ok(()));
+            assert_eq!(harness.sent(), recipients);
+        }
+        assert_eq!(harness.hosted.next_due(), None);
+        harness.order(Order::Send(1), 1).expect("it is no misuse");
+        assert_eq!((harness.sent(), harness.hosted.next_due()), (vec![], Some(Time::ZERO)));
+        harness.hosted.on_due(Time(8), &mut harness.out);
+        assert_eq!(harness.outputs(), ["1 from p1 at 8"]);
+        assert_eq!(harness.hosted.next_due(), None);
+    }
+
+    #[test]
+    fn timers_expire_in_the_order_of_their_times_and_can_be_set_again() {
+        let mut harness = Harness::new();
+        for (timer, after) in [(1, 30), (2, 10), (3, 10), (4, 20), (1, 5), (4, 40)] {
+            harness.order(Order::SetTimer(timer, after), 100).expect("it is no misuse");
+        }
+        harness.order(Order::SetTimer(5, 1), 100).expect("it is no misuse");
+        harness.order(Order::CancelTimer(5), 100).expect("it is no misuse");
+        assert_eq!(harness.hosted.next_due(), Some(Time(105)));
+        harness.hosted.on_due(Time(104), &mut harness.out);
+        assert_eq!(harness.outputs(), [""; 0], "nothing is due");
+        for now in [105, 110, 110, 200] {
+            harness.hosted.on_due(Time(now), &mut harness.out);
+        }
+        let expected = ["timer 1 at 105", "timer 2 at 110", "timer 3 at 110", "timer 4 at 200"];
+        assert_eq!(harness.outputs(), expected);
+        assert_eq!(harness.hosted.next_due(), None);
+    }
+
+    #[test]
+    fn a_refused_command_has_no_effects() {
+        let mut harness = Harness::new();
+        let refused = Err(CommandError::Misuse("refused".to_owned()));
+        assert_eq!(harness.order(Order::Fail, 1), refused);
+        harness.order(Order::Send(0), 2).expect("it is no misuse");
+        assert_eq!(harness.outputs(), [""; 0]);
+    }
+
+    #[test]
+    fn a_process_whose_outputs_are_not_read_is_full() {
+        let mut harness = Harness::new();
+        for _ in 1..MAX_OUTPUTS {
+            harness.hosted.start(Time(1), &mut harness.out);
+        }
+        assert!(!harness.hosted.is_full());
+        harness.hosted.start(Time(1), &mut harness.out);
+        assert!(harness.hosted.is_full());
+    }
+
+    #[tokio::test]
+    async fn a_user_learns_that_the_process_has_stopped() {
+        let Harness { mut hosted, handle, mut out } = Harness::new();
+        hosted.start(Time(1), &mut out);
+        drop(hosted);
+        assert_eq!(handle.next().await.as_deref(), Some("start"));
+        assert_eq!(handle.next().await, None);
+        assert_eq!(handle.submit(Order::Fail).await, Err(CommandError::Stopped));
+        let (mut hosted, handle) = host(Reporter, ProcessId::new(0), 1);
+        drop(handle);
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = hosted.poll_command(&mut context, Time(1), &mut out);
+        assert_eq!(polled, Poll::Ready(false), "no further commands can arrive");
+    }
+}

@@ -119,3 +119,66 @@ pub async fn drive(
 
 /// Changes of the driver's beliefs about peers, for the process.
 type BeliefChanges = Vec<Belief>;
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll};
+
+    use super::*;
+    use crate::{ClusterId, Config, Network as _, Security, Tcp};
+
+    /// Expires once, and accepts commands or not.
+    struct Clockwork {
+        due: Option<Time>,
+        expired: Option<Time>,
+        accepts_commands: bool,
+    }
+
+    impl Actor for Clockwork {
+        fn start(&mut self, _: Time, _: &mut Outbox) {}
+
+        fn on_message(&mut self, _: Time, _: ProcessId, _: &[u8], _: &mut Outbox) {}
+
+        fn next_due(&self) -> Option<Time> {
+            self.due
+        }
+
+        fn on_due(&mut self, now: Time, _: &mut Outbox) {
+            (self.due, self.expired) = (None, Some(now));
+        }
+
+        fn on_belief(&mut self, _: Time, _: Belief, _: &mut Outbox) {}
+
+        fn poll_command(&mut self, _: &mut Context<'_>, _: Time, _: &mut Outbox) -> Poll<bool> {
+            if self.accepts_commands { Poll::Pending } else { Poll::Ready(false) }
+        }
+
+        fn has_finished(&self) -> bool {
+            self.expired.is_some()
+        }
+    }
+
+    async fn driven(mut actor: Clockwork) -> (DriveExit, Option<Time>) {
+        let listener = Tcp.listen("127.0.0.1:0").await.expect("a free port");
+        let config = Config::new(ClusterId(1), ProcessId::new(1), [], Security::Plain);
+        let (mesh, mut events) = Mesh::start(config, Tcp, listener).expect("it starts");
+        let exit = drive(&mesh, &mut events, &mut actor, &DriveOptions::default()).await;
+        (exit, actor.expired)
+    }
+
+    #[tokio::test]
+    async fn a_timer_expires_when_it_is_due_and_not_before() {
+        let due = Time(20_000_000);
+        let actor = Clockwork { due: Some(due), expired: None, accepts_commands: true };
+        let (exit, expired) = driven(actor).await;
+        assert_eq!(exit, DriveExit::Finished);
+        assert!(expired.is_some_and(|at| at >= due), "{expired:?}");
+    }
+
+    #[tokio::test]
+    async fn a_running_timer_does_not_keep_a_driver_from_its_commands() {
+        let hour = Time(3_600_000_000_000);
+        let actor = Clockwork { due: Some(hour), expired: None, accepts_commands: false };
+        assert_eq!(driven(actor).await, (DriveExit::Finished, None));
+    }
+}

@@ -73,3 +73,64 @@ fn offer(mesh: &Mesh, to: ProcessId, payload: &Bytes) -> Result<bool, DriveExit>
         Err(error) => Err(DriveExit::Unsendable(error.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClusterId, Config, Network as _, Security, Tcp};
+
+    const PEER: ProcessId = ProcessId::new(1);
+    const COST: usize = 1 + MESSAGE_OVERHEAD;
+
+    /// A node whose peer never connects, and whose queue has room for two messages of one byte.
+    async fn mesh() -> Mesh {
+        let listener = Tcp.listen("127.0.0.1:0").await.expect("a free port");
+        let peers = [(PEER, "127.0.0.1:1".to_owned())];
+        let mut config = Config::new(ClusterId(1), ProcessId::new(2), peers, Security::Plain);
+        (config.limits.message, config.limits.queue) = (1, 2 * COST);
+        Mesh::start(config, Tcp, listener).expect("it starts").0
+    }
+
+    fn outbox(messages: usize) -> Outbox {
+        Outbox { sends: vec![(PEER, Bytes::from_static(b"x")); messages] }
+    }
+
+    #[tokio::test]
+    async fn messages_wait_for_capacity_up_to_a_limit() {
+        let (mesh, mut outgoing) = (mesh().await, Outgoing::new(2 * COST));
+        assert_eq!(outgoing.send(&mesh, &mut outbox(2)), Ok(()));
+        assert!(!outgoing.is_waiting());
+        assert_eq!(outgoing.send(&mesh, &mut outbox(1)), Ok(()));
+        assert!(outgoing.is_waiting());
+        assert_eq!(outgoing.send(&mesh, &mut outbox(1)), Ok(()), "as much as is allowed");
+        assert_eq!(outgoing.send(&mesh, &mut outbox(1)), Err(DriveExit::Overrun(PEER)));
+    }
+
+    #[tokio::test]
+    async fn messages_that_wait_keep_their_order_and_leave_when_there_is_capacity() {
+        let (mesh, mut outgoing) = (mesh().await, Outgoing::new(3 * COST));
+        assert_eq!(outgoing.send(&mesh, &mut outbox(5)), Ok(()));
+        // Another mesh has capacity for two of the three that wait.
+        let other = self::mesh().await;
+        assert_eq!(outgoing.send(&other, &mut Outbox::default()), Ok(()));
+        assert_eq!(
+            (outgoing.waiting[&PEER].cost, outgoing.waiting[&PEER].messages.len()),
+            (COST, 1)
+        );
+        let last = self::mesh().await;
+        let mut next = Outbox { sends: vec![(PEER, Bytes::from_static(b"y"))] };
+        assert_eq!(outgoing.send(&last, &mut next), Ok(()));
+        assert!(!outgoing.is_waiting());
+        assert_eq!(last.status()[0].queued, 2);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_sent_ends_the_driver() {
+        let (mesh, mut outgoing) = (mesh().await, Outgoing::new(COST));
+        let too_large = Outbox { sends: vec![(PEER, Bytes::from_static(b"xx"))] };
+        let ended = outgoing.send(&mesh, &mut { too_large });
+        assert!(matches!(ended, Err(DriveExit::Unsendable(_))), "{ended:?}");
+        mesh.stop().await;
+        assert_eq!(outgoing.send(&mesh, &mut outbox(1)), Err(DriveExit::MeshStopped));
+    }
+}

@@ -117,4 +117,13 @@ mod tests {
         detector.down(P, &DisconnectReason::Silent, now);
         assert_eq!(detector.up(P, true), [Belief::Crashed(P), Belief::Alive(P)]);
     }
+
+    #[test]
+    fn a_broken_connection_has_its_time_to_come_back() {
+        let now = Instant::now();
+        let mut detector = TimeoutDetector::new([P].into_iter(), AFTER, now);
+        detector.up(P, true);
+        detector.down(P, &DisconnectReason::Silent, now);
+        assert_eq!((detector.due(now), detector.next()), (vec![], Some(now + AFTER)));
+    }
 }

@@ -135,6 +135,10 @@ fn to_candidate(message: &ToCandidate<Name>) -> Numbers {
 
 #[cfg(test)]
 mod tests {
+    use quorate_algorithms::mutex::leased_quorum::{
+        Beat, CandidateId, Epoch, Presented, Rank, RequestId, VoteId,
+    };
+
     use super::*;
     use crate::core::testing::node_of_three;
 
@@ -154,5 +158,118 @@ mod tests {
         }
         let address = PeerMessage::ClientAddress("a\nb".to_owned());
         assert!(core.is_plausible(peer, &address).is_err());
+    }
+
+    #[test]
+    fn every_number_of_a_message_is_checked_at_its_bound() {
+        let core = node_of_three(0);
+        let peer = ProcessId::new(1);
+        let (candidate, name) = (CandidateId(9), Name::lock("x").expect("a name"));
+        let request = RequestId { session: 1, incarnation: 2, number: 3 };
+        let epoch = Epoch { incarnation: 0, number: 1 };
+        let vote = |number| VoteId { epoch, number };
+        let claim = |attempt| Claim { request, attempt, candidate };
+        let beat = Beat { incarnation: 2, number: 1 };
+        let session = Presented { session: 1, ttl: Span(1), beat, relayed: true, config: 0 };
+        let to_voter = |stamp: u64, number: u64, attempt: u64| {
+            let (lock, claim, vote) = (name.clone(), claim(attempt), vote(number));
+            let release = ToVoter::Release {
+                lock: lock.clone(),
+                request,
+                attempt: u64::MAX,
+                token: Some(number),
+            };
+            let request = ToVoter::Request {
+                session,
+                lock: lock.clone(),
+                claim,
+                stamp,
+                inside: Some(number),
+                rank: Rank::Waits,
+                ended: 0,
+            };
+            let raise =
+                ToVoter::Raise { lock: lock.clone(), claim, vote, token: number, enters: true };
+            let withdraw = ToVoter::Withdraw { lock: lock.clone(), claim, untold: true };
+            let waiting = vec![(claim.request, 0), (claim.request, stamp), (claim.request, 1)];
+            let beat = ToVoter::Beat { session, seen: None, waiting, confirms: false };
+            vec![request, raise, ToVoter::Yield { lock, claim, vote }, release, withdraw, beat]
+        };
+        let to_candidate = |stamp: u64, number: u64, attempt: u64| {
+            let (lock, claim) = (name.clone(), claim(attempt));
+            let of_vote = |number: u64, last: u64, stamp: u64, clock: u64| ToCandidate::Vote {
+                lock: lock.clone(),
+                claim,
+                vote: vote(number),
+                last,
+                stamp,
+                beat,
+                clock,
+                version: 1,
+                entered: None,
+                recorded_in: 0,
+                ended: 0,
+                config: 0,
+                floor: 0,
+            };
+            let behind = |stamp: u64, clock: u64| ToCandidate::Behind {
+                lock: lock.clone(),
+                claim,
+                epoch,
+                stamp,
+                place: 1,
+                clock,
+                ended: 0,
+            };
+            let (part, entries) = (None, Vec::new());
+            vec![
+                of_vote(number, 0, stamp, 0),
+                of_vote(0, number, 0, stamp),
+                behind(stamp, 0),
+                behind(0, stamp),
+                ToCandidate::Raised {
+                    lock: lock.clone(),
+                    claim,
+                    vote: vote(1),
+                    last: number,
+                    entered: None,
+                    recorded_in: 0,
+                },
+                ToCandidate::Stale { lock: lock.clone(), claim, attempt: number },
+                ToCandidate::Inquire { lock: lock.clone(), claim, vote: vote(1) },
+                ToCandidate::Echo {
+                    epoch,
+                    beat,
+                    continuous: false,
+                    clock: stamp,
+                    version: 1,
+                    part,
+                    entries,
+                },
+            ]
+        };
+        let objections = |stamp, number, attempt| -> Vec<&str> {
+            let voters = to_voter(stamp, number, attempt).into_iter();
+            let voters = voters.map(|message| PeerMessage::ToVoter(candidate, message));
+            let candidates = to_candidate(stamp, number, attempt).into_iter();
+            let candidates = candidates.map(|message| PeerMessage::ToCandidate(candidate, message));
+            let all = voters.chain(candidates);
+            all.filter_map(|message| core.is_plausible(peer, &message).err()).collect()
+        };
+        assert_eq!(objections(STAMP_MOST, NUMBER_MOST, NUMBER_MOST), [""; 0]);
+        assert_eq!(objections(STAMP_MOST + 1, 0, 0), ["a stamp out of range"; 7]);
+        assert_eq!(objections(0, NUMBER_MOST + 1, 0), ["a number out of range"; 8]);
+        assert_eq!(objections(0, 0, NUMBER_MOST + 1), ["an attempt out of range"; 11]);
+    }
+
+    #[test]
+    fn an_address_has_a_maximum_length() {
+        let core = node_of_three(0);
+        let checked = |length| {
+            let address = PeerMessage::ClientAddress("a".repeat(length));
+            core.is_plausible(ProcessId::new(1), &address)
+        };
+        assert_eq!(checked(ADDRESS_MOST), Ok(()));
+        assert_eq!(checked(ADDRESS_MOST + 1), Err("an address that is too long"));
     }
 }

@@ -12,6 +12,7 @@ use super::suite::{Fate, Program};
 use super::weave::{Edit, SELECTOR, Woven, weave};
 use crate::cargo::clean_environment;
 use crate::json::Json;
+use crate::tree::{synchronise, write_if_changed};
 
 /// Parts of the workspace that tests of a crate need.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "scenarios", "xtask"];
@@ -26,7 +27,7 @@ pub(super) struct Copy {
     original: PathBuf,
     package: String,
     /// Tests to compile, as arguments of `cargo test`.
-    tests: &'static [&'static str],
+    tests: Vec<&'static str>,
     folder: PathBuf,
 }
 
@@ -47,7 +48,7 @@ impl Copy {
     pub(super) fn create(
         root: &Path,
         package: &str,
-        tests: &'static [&'static str],
+        tests: Vec<&'static str>,
         folder: &Path,
     ) -> io::Result<Self> {
         let copy = Self {
@@ -76,14 +77,13 @@ impl Copy {
             let files = self.weave_all(mutants, &refused)?;
             for (name, file) in &files {
                 let selector = if *name == library { SELECTOR } else { "" };
-                write_if_changed(
-                    &self.folder.join(name),
-                    &format!("{}{selector}", file.woven.text),
-                )?;
+                let text = format!("{}{selector}", file.woven.text);
+                write_if_changed(&self.folder.join(name), text.as_bytes())?;
             }
             if !files.contains_key(library.as_str()) {
                 let text = fs::read_to_string(self.original.join(&library))?;
-                write_if_changed(&self.folder.join(&library), &format!("{text}{SELECTOR}"))?;
+                let text = format!("{text}{SELECTOR}");
+                write_if_changed(&self.folder.join(&library), text.as_bytes())?;
             }
             let messages = self.compile()?;
             let errors: Vec<&Json> = messages.iter().filter(|it| is_error(it)).collect();
@@ -131,7 +131,7 @@ impl Copy {
         clean_environment(&mut cargo);
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
         cargo.args(["test", "--no-run", "--locked", "--message-format=json", "--package"]);
-        cargo.arg(&self.package).args(self.tests).stderr(Stdio::piped());
+        cargo.arg(&self.package).args(&self.tests).stderr(Stdio::piped());
         let output = cargo.output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let messages: io::Result<Vec<Json>> = text.lines().map(Json::parse).collect();
@@ -182,37 +182,4 @@ fn fates(
     }
     refused.iter().for_each(|index| fates[*index] = Err(Fate::DoesNotCompile));
     fates
-}
-
-/// Makes a copy equal to its original. Files that are equal already are not written, so that they are not compiled again.
-/// Links are followed, because some lead out of the folder.
-fn synchronise(from: &Path, to: &Path) -> io::Result<()> {
-    if !from.is_dir() {
-        let contents = fs::read(from)?;
-        return match fs::read(to) {
-            Ok(old) if old == contents => Ok(()),
-            _ => fs::write(to, contents),
-        };
-    }
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        synchronise(&entry.path(), &to.join(entry.file_name()))?;
-    }
-    for entry in fs::read_dir(to)? {
-        let entry = entry?;
-        match entry.path().is_dir() {
-            _ if from.join(entry.file_name()).exists() => {}
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
-        }
-    }
-    Ok(())
-}
-
-fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
-    match fs::read_to_string(path) {
-        Ok(old) if old == text => Ok(()),
-        _ => fs::write(path, text),
-    }
 }

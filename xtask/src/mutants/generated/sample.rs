@@ -104,7 +104,7 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     let mutants: Vec<Mutant> =
         SAMPLE.iter().map(|sampled| sampled.mutant(root)).collect::<io::Result<_>>()?;
     let folder = target_directory(root).join("mutants-sample");
-    let built = Copy::create(root, PACKAGE, TESTS, &folder)?.build(&mutants)?;
+    let built = Copy::create(root, PACKAGE, TESTS.to_vec(), &folder)?.build(&mutants)?;
     let suite = Suite::without_record(&folder, built.programs, &folder);
     let mut passed = true;
     for (index, (mutant, sampled)) in mutants.iter().zip(SAMPLE).enumerate() {

@@ -11,28 +11,16 @@ use crate::cargo::clean_environment;
 use crate::json::Json;
 use crate::mutants::with_timeout;
 
-/// Quick tests of a crate: arguments of `cargo test`.
+/// Test programs of a crate that take seconds, besides its unit tests.
 const QUICK: &[(&str, &[&str])] = &[
     (
         "quorate-algorithms",
-        &[
-            "--lib",
-            "--test",
-            "protocols",
-            "--test",
-            "leased_quorum_rules",
-            "--test",
-            "leased_quorum_storm",
-            "--test",
-            "lease_continuity",
-        ],
+        &["protocols", "leased_quorum_rules", "leased_quorum_storm", "lease_continuity"],
     ),
-    ("quorate-protocol", &["--lib", "--test", "codec"]),
-    ("quorate-sim", &["--lib", "--test", "scenario_files"]),
+    ("quorate-net", &["bytes", "hostile", "mesh", "reload", "simulated"]),
+    ("quorate-protocol", &["codec"]),
+    ("quorate-sim", &["scenario_files"]),
 ];
-
-/// Tests of a crate without a row above.
-const UNIT_TESTS: &[&str] = &["--lib"];
 
 /// Tests of one program that run together take at least this long, so that starting the program takes little of it.
 const CHUNK: Duration = Duration::from_millis(150);
@@ -40,8 +28,11 @@ const CHUNK: Duration = Duration::from_millis(150);
 /// Timeout of a single test that is named.
 const NAMED_MOST: Duration = Duration::from_secs(120);
 
-pub(super) fn quick_tests(package: &str) -> &'static [&'static str] {
-    QUICK.iter().find(|(name, _)| *name == package).map_or(UNIT_TESTS, |(_, arguments)| arguments)
+/// The quick tests of a crate, as arguments of `cargo test`.
+pub(super) fn quick_tests(package: &str) -> Vec<&'static str> {
+    let programs = QUICK.iter().filter(|(name, _)| *name == package).flat_map(|(_, it)| *it);
+    let arguments = programs.flat_map(|program| ["--test", program]);
+    std::iter::once("--lib").chain(arguments).collect()
 }
 
 /// A compiled test program.

@@ -60,7 +60,7 @@ pub(super) fn table(tried: &[(Mutant, Fate)], every: usize) -> String {
          |---|---|---|---|---|---|---|---|\n",
     );
     for (file, counts) in &files {
-        text.push_str(&counts.row(file));
+        text.push_str(&counts.row(shown(file)));
     }
     text.push_str(&total.row("all"));
     let survivors =
@@ -72,7 +72,7 @@ pub(super) fn table(tried: &[(Mutant, Fate)], every: usize) -> String {
             Fate::NotReached => "not reached",
             _ => "not noticed",
         });
-        let _ = writeln!(list, "- `{file}:{line}`: {change}: {reason}");
+        let _ = writeln!(list, "- `{}:{line}`: {change}: {reason}", shown(file));
     }
     if !list.is_empty() {
         let _ = write!(text, "\nMutants that survive:\n\n{list}");
@@ -84,6 +84,11 @@ pub(super) fn table(tried: &[(Mutant, Fate)], every: usize) -> String {
 pub(super) fn unexplained(tried: &[(Mutant, Fate)]) -> usize {
     let survive = |fate: &Fate| matches!(fate, Fate::Survived | Fate::NotReached);
     tried.iter().filter(|(mutant, fate)| survive(fate) && reason(mutant).is_none()).count()
+}
+
+/// A file as the table shows it.
+fn shown(file: &str) -> &str {
+    file.strip_prefix("crates/").unwrap_or(file)
 }
 
 fn reason(mutant: &Mutant) -> Option<&'static str> {

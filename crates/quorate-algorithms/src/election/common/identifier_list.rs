@@ -127,4 +127,12 @@ mod tests {
         drop(one);
         assert_eq!(kept.iter().count(), 200_000);
     }
+
+    #[test]
+    fn lists_are_equal_if_their_members_are_equal_in_their_order() {
+        assert_eq!(list([5, 6]), list([5, 6]));
+        assert_ne!(list([5, 6]), list([6, 5]));
+        assert_ne!(list([5, 6]), list([5, 6, 7]));
+        assert_ne!(list([5, 6]), list([6]));
+    }
 }

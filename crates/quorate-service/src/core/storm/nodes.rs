@@ -96,10 +96,13 @@ impl World {
 
     /// Applies actions: records are written before anything is sent.
     fn apply_actions(&mut self, at: usize) {
+        let Some(core) = &mut self.nodes[at].core else { return };
+        let actions: Vec<Action> = core.actions().collect();
+        actions.iter().for_each(|action| self.note_action(at, action));
         let node = &mut self.nodes[at];
-        let Some(core) = &mut node.core else { return };
+        let Some(core) = &node.core else { return };
         let (mut records, mut rest) = (Vec::new(), Vec::new());
-        for action in core.actions() {
+        for action in actions {
             match action {
                 Action::Persist(record) => records.push(record),
                 action => rest.push(action),

@@ -10,7 +10,7 @@ use super::clients::Client;
 use super::links::{Connection, Link};
 use super::nodes::Node;
 use super::rng::{Rng, SECOND};
-use crate::core::CallerId;
+use crate::core::{Action, CallerId};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::peer::PeerMessage;
 
@@ -185,6 +185,8 @@ pub(super) struct World {
     pub(super) counts: Counts,
     pub(super) logs: bool,
     pub(super) numbers: u64,
+    /// FNV-1a of all actions of all nodes, for storms whose behaviour is pinned.
+    digest: Option<u64>,
 }
 
 /// Number of locks that clients compete for.
@@ -218,6 +220,7 @@ impl World {
             counts: Counts::default(),
             logs,
             numbers: 0,
+            digest: None,
         };
         (0..machines).for_each(|at| world.start_node(at));
         for at in 0..count {
@@ -241,6 +244,14 @@ impl World {
         self.count += 1;
         self.due.push(Reverse((time.max(self.now), self.count)));
         self.events.insert(self.count, event);
+    }
+
+    /// Adds an action of a node to the digest.
+    pub(super) fn note_action(&mut self, at: usize, action: &Action) {
+        let Some(digest) = &mut self.digest else { return };
+        for byte in format!("{} {at} {action:?}", self.now).bytes() {
+            *digest = (*digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
     }
 
     pub(super) fn is_stormy(&self) -> bool {
@@ -373,6 +384,20 @@ impl World {
     }
 
     pub(super) fn run(mut self) -> Counts {
+        self.run_to_end();
+        self.counts
+    }
+
+    /// Runs the world, and returns four digits that change with any action of any node.
+    pub(super) fn run_digested(mut self) -> String {
+        self.digest = Some(0xcbf2_9ce4_8422_2325);
+        self.run_to_end();
+        let digest = self.digest.unwrap_or_default();
+        let halves = digest >> 32 ^ digest;
+        format!("{:04x}", (halves >> 16 ^ halves) & 0xffff)
+    }
+
+    fn run_to_end(&mut self) {
         let end = self.calm_from + CALM;
         while let Some(Reverse((time, number))) = self.due.pop() {
             if time > end {
@@ -402,6 +427,5 @@ impl World {
         }
         let newest = self.nodes.iter().filter_map(|node| node.core.as_ref());
         self.counts.changes = newest.map(|core| core.electorate.index()).max().unwrap_or(0);
-        self.counts
     }
 }
