@@ -57,6 +57,10 @@ class Names:
     def define(self):
         raise NotImplementedError
 
+    def initial_rows(self):
+        """The rows of relations that are not empty in the initial state of a run, by the name of the relation."""
+        return {}
+
 
 @dataclass
 class World:
@@ -142,7 +146,7 @@ def run(system, names, script):
     if any(line.split()[0] not in system.actions() for line in script):
         return None
     names = names(system, script)
-    world = World(names, {relation: set() for relation in system.relations}, {})
+    world = World(names, {relation: set() for relation in system.relations} | names.initial_rows(), {})
     # Both hold by what the names mean. The quorums of a run have to be quorums of the system.
     if not all(evaluator(formula)(world, ()) for formula in system.run_axioms() + system.initial(system.state())):
         return None
