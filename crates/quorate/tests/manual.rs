@@ -131,9 +131,10 @@ impl Page {
 impl Step {
     /// The first program of the command that is not installed.
     fn missing_tool(&self) -> Option<&'static str> {
-        let words = || self.command.split(|c: char| c.is_whitespace() || "|;&()".contains(c));
-        let used = |tool: &&&str| words().any(|word| word == **tool);
-        TOOLS.iter().chain(&RARE_TOOLS).filter(used).find(|tool| !is_installed(tool)).copied()
+        let programs: Vec<&str> =
+            self.command.split(['|', ';', '&', '(', '\n']).filter_map(program).collect();
+        let is_used = |tool: &&&str| programs.contains(*tool);
+        TOOLS.iter().chain(&RARE_TOOLS).filter(is_used).find(|tool| !is_installed(tool)).copied()
     }
 
     fn is_skipped(&self) -> bool {
@@ -163,6 +164,14 @@ impl Step {
             );
         }
     }
+}
+
+/// The program of a simple command, after keywords and assignments.
+fn program(command: &str) -> Option<&str> {
+    let skipped = |word: &&str| {
+        ["until", "while", "do", "if", "then", "!", "{"].contains(word) || word.contains('=')
+    };
+    command.split_whitespace().find(|word| !skipped(word))
 }
 
 fn is_installed(tool: &str) -> bool {
@@ -214,6 +223,9 @@ fn patterns_match_what_they_describe() {
     assert!(lines_match(&lines(&["a", "...", "b"]), &["a", "x", "y", "b"]));
     assert!(!lines_match(&lines(&["a", "...", "b"]), &["a", "x"]));
     assert!(!lines_match(&lines(&["a"]), &["a", "b"]) && !lines_match(&[], &["a"]));
+    assert_eq!(program(" until curl -s a"), Some("curl"));
+    assert_eq!(program("A=b go run x"), Some("go"));
+    assert_eq!(program("quorate node --config x"), Some("quorate"));
 }
 
 /// Metrics that a node registers, without the suffixes that Prometheus's format adds.
