@@ -82,7 +82,7 @@ impl Members {
 }
 
 impl Member {
-    /// Checks the address.
+    /// Checks the address. `Err` contains the problem.
     pub fn validate(&self) -> Result<(), String> {
         let Self { node, address } = self;
         let odd = |c: char| c.is_control() || c.is_whitespace();

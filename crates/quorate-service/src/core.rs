@@ -118,7 +118,7 @@ pub struct Settings {
     pub id: ProcessId,
     /// Identifier of the cluster.
     pub cluster: u128,
-    /// What the node knows of the members of the cluster.
+    /// The members of the cluster, as far as the node knows them.
     pub members: ChainState<Members>,
     /// Bounds of times-to-live, and the maximum clock drift.
     pub terms: Terms,

@@ -26,7 +26,7 @@ pub struct Extras {
     pub spans: Option<SpanSink>,
 }
 
-/// What an operator states about the first start of a node. Without such a statement a node that finds no state of its own
+/// Statement of an operator about the first start of a node. Without such a statement a node that finds no state of its own
 /// has lost it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FirstStart {
@@ -168,7 +168,7 @@ async fn open_state(
     }
 }
 
-/// What the node knows of the members: from its data folder, or the first members from its file. A node that has lost its
+/// Returns the members that the node knows: from its data folder, or the first members from its file. A node that has lost its
 /// folder may have forgotten a promise, and a node that has none forgets all promises.
 fn read_members(
     config: &NodeConfig,

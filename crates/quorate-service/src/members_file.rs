@@ -1,4 +1,4 @@
-//! What a node remembers of the chain of configurations, in its data folder. Unlike votes it has to survive a reboot of the
+//! The chain of configurations as a node remembers it, in its data folder. Unlike votes it has to survive a reboot of the
 //! machine: a node that forgets a configuration or a promise could let a second one take its place.
 
 use std::fs;

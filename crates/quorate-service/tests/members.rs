@@ -246,7 +246,7 @@ async fn members_are_remembered_and_changed_over_http() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{members}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // All members restart at the same time. They know each other, although the file of node 3 lists nobody.
+    // All members restart at the same time. They know each other, although the file of node 3 lists no peers.
     for node in 0..4 {
         cluster.nodes[node].take().expect("it runs").kill().await;
     }

@@ -137,7 +137,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "only-listed-votes-are-extended",
-        file: "candidate.rs",
+        file: "candidate/lists.rs",
         from: "if listed.is_some_and(|it| it.claim == claim && it.vote == Some(counted.vote.number)) {",
         to: "if listed.is_some() || claim.attempt > 0 {",
     },
@@ -269,13 +269,13 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "only-the-client-releases",
-        file: "candidate.rs",
+        file: "candidate/lists.rs",
         from: "if own && request.number <= self.issued && !self.records_entries {",
         to: "if !self.records_entries {",
     },
     Rule {
         name: "a-relay-releases-nothing-that-it-finds",
-        file: "candidate.rs",
+        file: "candidate/lists.rs",
         from: "if own && request.number <= self.issued && !self.records_entries {",
         to: "if own && request.number <= self.issued {",
     },
@@ -479,7 +479,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "a-vote-released-elsewhere-is-not-asked-for",
-        file: "candidate.rs",
+        file: "candidate/lists.rs",
         from: "if released && self.records_entries && pursuit.inside.is_some() {",
         to: "if released && self.records_entries && pursuit.inside.is_none() {",
     },
@@ -509,7 +509,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "a-request-that-came-back-is-asked-for",
-        file: "candidate.rs",
+        file: "candidate/lists.rs",
         from: "                pursuit.gone.remove(voter);",
         to: "                let _ = voter;",
     },

@@ -7,7 +7,7 @@ use quorate_algorithms::mutex::leased_quorum::{
 };
 use quorate_core::ProcessSet;
 
-/// Voters under majorities.
+/// Voters whose quorums are majorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Members(ProcessSet);
 

@@ -112,7 +112,7 @@ fn rule_2_a_vote_is_not_given_to_a_waiter_that_does_not_know_the_configuration()
     };
     assert!(told(10) && told(11) && told(12), "{out:?}");
     harness.ask_in(1, other, 5);
-    // What frees a vote is accepted from everybody.
+    // A message that frees a vote is accepted from every candidate.
     harness.deliver(10, ToVoter::Yield { lock: "a", claim: holder, vote });
     assert_eq!(harness.holder(), Some(other), "the first waiter that knows the configuration");
     // The older waiter keeps its place: it asks for the vote back once it knows the configuration.

@@ -23,7 +23,7 @@ impl Voters for Members {
     }
 }
 
-/// What every node knows of the chain at first.
+/// The chain as every node knows it at first.
 pub(crate) fn first(setup: Setup) -> ChainState<Members> {
     let members = Members { voters: ProcessSet::all(setup.voters), system: setup.system };
     ChainState::new(Configuration::first(members), true)

@@ -280,7 +280,7 @@ impl NodeCore {
         let members = self.membership.members();
         self.membership.positions = members.iter().map(|(id, _)| *id).collect();
         let own = self.membership.positions.iter().position(|id| *id == self.settings.id);
-        // A node that is not a member tests nobody.
+        // A node that is not a member tests no other node.
         let (n, position) = own.map_or((1, 0), |own| (self.membership.positions.len(), own));
         let id = ProcessId::from_index(position);
         self.detector = VcubeDiagnosis::with_delay_bounds(n, id, self.settings.delay_bounds);

@@ -68,7 +68,7 @@ impl NodeCore {
     ) {
         let ClientMessage { number, sent, call } = message;
         let call_id = (caller, number);
-        // Without members there is nobody to ask.
+        // Without members there is no voter to ask.
         if self.membership.is_joining() && !matches!(call, Call::Status | Call::Members) {
             return self.answer(call_id, CallResponse::Failed(Failure::NoQuorum));
         }

@@ -23,7 +23,7 @@ pub(super) struct Members {
     next: Option<Vec<Node>>,
     /// Whether the last change is complete, so that another one can begin.
     complete: bool,
-    /// What a change waits for, one sentence each.
+    /// The reasons why a change is not complete, one sentence each.
     waits_for: Vec<String>,
 }
 

@@ -4,7 +4,7 @@
 //!   ATC 2014; the next configuration is chosen by the voters of the present one with Paxos (Lamport, "The Part-Time
 //!   Parliament", ACM TOCS 16(2), 1998), as in Lamport, Malkhi and Zhou, "Reconfiguring a State Machine", 2010.
 //! - **Assumes**: the state survives restarts; a voter that has lost it takes no part in choosing the next configuration.
-//! - **Guarantees**: of each index there is one configuration. A configuration is settled only once nobody relies on the one
+//! - **Guarantees**: of each index there is one configuration. A configuration is settled only once no client relies on the one
 //!   before it. See `docs/membership.md`.
 //! - **Costs**: two round trips to a quorum of the present voters to choose; then each voter sends its progress to the others.
 //! - **Departs from the sources**: there is no log, so clients are told by the voters that they ask, and a configuration is left
@@ -97,7 +97,7 @@ impl<V: Voters> Configuration<V> {
 /// A round of an attempt to choose a configuration, unique by its proposer.
 pub type Round = (u64, ProcessId);
 
-/// What a node remembers of the chain.
+/// The part of the chain that a node remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChainState<V> {
@@ -111,7 +111,7 @@ pub struct ChainState<V> {
     pub accepted: Option<(Round, V)>,
     /// Whether the node forgets all of this when it stops, so that its promises are worth nothing.
     pub volatile: bool,
-    /// What the node knows since it has lost its earlier state, until it may vote again.
+    /// Set when the node has lost its earlier state, until it may vote again.
     pub lost: Option<Lost>,
 }
 
@@ -163,7 +163,7 @@ pub struct Chain<V> {
 pub struct Progress {
     /// Whether the voter has lost its state and stays out.
     pub lost: bool,
-    /// Whether nobody relies on the voter because of the configuration before.
+    /// Whether no client relies on the voter because of the configuration before.
     pub closed: bool,
     /// Whether the voter has learned the numbers of the configuration before.
     pub learned: bool,
@@ -199,7 +199,7 @@ pub enum ChainMessage<V> {
 /// An effect of a node's part in the chain. Drivers apply effects in order: the state is durable before anything after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainEffect<V> {
-    /// Makes [`Chain::state`] durable.
+    /// Makes [`Chain::state`] durable before any later effect.
     Persist,
     /// Sends a message to another node.
     Send(ProcessId, ChainMessage<V>),
@@ -209,7 +209,7 @@ pub enum ChainEffect<V> {
     Settled,
 }
 
-/// Buffer of effects.
+/// Buffer of effects of a chain.
 pub type ChainEffects<V> = Vec<ChainEffect<V>>;
 
 impl<V: Voters> Chain<V> {
@@ -219,7 +219,7 @@ impl<V: Voters> Chain<V> {
         Self { id, state, reports, out, idle: 0, proposal: None, rounds: 0 }
     }
 
-    /// What the node has to remember.
+    /// The state that the node has to remember.
     pub fn state(&self) -> &ChainState<V> {
         &self.state
     }
@@ -234,7 +234,7 @@ impl<V: Voters> Chain<V> {
         self.state.settled
     }
 
-    /// The electorate of the configuration before, unless nobody needs it any more.
+    /// The electorate of the configuration before, unless it is not needed any more.
     pub fn previous(&self) -> Option<Electorate> {
         self.state.present.previous().filter(|_| !self.state.settled)
     }

@@ -15,7 +15,7 @@ pub struct Electorate {
     index: u64,
     /// One body, or two while the voters change.
     bodies: Vec<Body>,
-    /// All voters.
+    /// The voters of all bodies.
     voters: ProcessSet,
 }
 
@@ -62,7 +62,7 @@ impl Electorate {
         self.index
     }
 
-    /// Number of voters.
+    /// Number of voters of all bodies.
     pub fn len(&self) -> usize {
         self.voters.len()
     }

@@ -145,7 +145,7 @@ pub enum Record<K> {
     Learned {
         /// Index of the configuration in which it has learned it.
         index: u64,
-        /// The number.
+        /// The number that it has learned.
         floor: u64,
     },
     /// A lock is idle and its ballot was evicted. The floor bounds its numbers.

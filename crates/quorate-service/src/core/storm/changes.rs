@@ -13,7 +13,7 @@ use crate::core::testing::members_of;
 const MEMBERS_MOST: usize = 5;
 
 impl World {
-    /// What a node knows of the members at first. A spare node has not joined the cluster yet.
+    /// The members as a node knows them at first. A spare node has not joined the cluster yet.
     pub(super) fn first_members(&self, at: usize) -> ChainState<Members> {
         match at < self.setup.nodes {
             true => members_of(self.setup.nodes),

@@ -32,7 +32,7 @@ pub(super) struct Node {
     restarts: u64,
     /// The durable mark of vote numbers.
     mark: Option<u64>,
-    /// What the node knows of the members, if it has learned anything.
+    /// The members as the node remembers them; `None` if it has learned nothing.
     members: Option<ChainState<Members>>,
     /// The peers that the node wants; `None` before it has named any.
     pub(super) peers: Option<Vec<usize>>,

@@ -10,7 +10,7 @@ use super::pursuit::{Counted, Pursuit};
 use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
 
-/// Whose quorums suffice.
+/// The configurations whose quorums suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Among {
     /// Those of the present configuration.

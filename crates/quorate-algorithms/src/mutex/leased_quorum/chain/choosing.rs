@@ -26,7 +26,7 @@ pub enum CannotPropose {
     /// The present configuration is not settled, so another change is in progress.
     #[error("another change of the voters is in progress")]
     NotSettled,
-    /// Only voters propose.
+    /// Only voters of the present configuration propose.
     #[error("this node is not a voter")]
     NotVoter,
     /// The voters are these already.

@@ -151,7 +151,7 @@ impl<K: Name> Voter<K> {
         voter && self.change.as_ref().is_some_and(|change| !change.has_learned)
     }
 
-    /// The voter's own numbers count like those of others. A single voter learns from nobody else.
+    /// The voter's own numbers count like those of others. A single voter learns from no other one.
     pub(super) fn learn_own(&mut self, out: &mut VoterEffects<K>) {
         if self.is_voting() && self.has_to_learn() {
             let (id, furthest) = (self.id, self.furthest());

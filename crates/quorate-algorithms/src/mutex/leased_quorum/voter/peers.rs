@@ -13,7 +13,7 @@ pub enum PeerMessage {
     Clock(u64),
     /// The sender asks for the recipient's numbers, because it has forgotten its own or because the voters change.
     Learn {
-        /// The sender's incarnation.
+        /// The incarnation of the sender.
         asked: u64,
         /// Index of the sender's configuration. Voters that do not know it do not answer.
         config: u64,
