@@ -41,45 +41,48 @@ fn is_allowed(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut words = words.as_slice();
-    either(&mut words) && words.is_empty()
+    either(&mut words) == Some(true) && words.is_empty()
 }
 
-fn either(words: &mut &[&str]) -> bool {
-    let mut allowed = both(words);
+/// Evaluates alternatives; `None` if the expression is malformed, as in the functions below.
+fn either(words: &mut &[&str]) -> Option<bool> {
+    let mut allowed = both(words)?;
     while let ["OR", rest @ ..] = words {
         *words = rest;
-        allowed |= both(words);
+        allowed |= both(words)?;
     }
-    allowed
+    Some(allowed)
 }
 
-fn both(words: &mut &[&str]) -> bool {
-    let mut allowed = one(words);
+fn both(words: &mut &[&str]) -> Option<bool> {
+    let mut allowed = one(words)?;
     while let ["AND", rest @ ..] = words {
         *words = rest;
-        allowed &= one(words);
+        allowed &= one(words)?;
     }
-    allowed
+    Some(allowed)
 }
 
-fn one(words: &mut &[&str]) -> bool {
+fn one(words: &mut &[&str]) -> Option<bool> {
     match words {
         ["(", rest @ ..] => {
             *words = rest;
-            let allowed = either(words);
-            let [")", rest @ ..] = words else { return false };
+            let allowed = either(words)?;
+            let [")", rest @ ..] = words else { return None };
             *words = rest;
-            allowed
+            Some(allowed)
         }
         [licence, "WITH", exception, rest @ ..] => {
+            let licence = format!("{licence} WITH {exception}");
             *words = rest;
-            ALLOWED.contains(&format!("{licence} WITH {exception}").as_str())
+            Some(ALLOWED.contains(&licence.as_str()))
         }
         [licence, rest @ ..] => {
+            let allowed = ALLOWED.contains(licence);
             *words = rest;
-            ALLOWED.contains(licence)
+            Some(allowed)
         }
-        [] => false,
+        [] => None,
     }
 }
 
