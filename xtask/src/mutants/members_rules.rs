@@ -114,8 +114,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "6-earlier-sessions-have-lapsed",
         file: "voter/changes.rs",
-        from: "self.change.as_ref().is_none_or(|change| change.closes <= now);",
-        to: "self.change.as_ref().is_none_or(|change| change.closes > Time(0) || change.closes <= now);",
+        from: "is_none_or(|change| change.closes <= now)",
+        to: "is_none_or(|change| change.closes > Time(0) || change.closes <= now)",
     },
     Rule {
         name: "6-a-quorum-is-closed",

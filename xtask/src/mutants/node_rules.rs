@@ -96,8 +96,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-relay-records-tokens",
         file: "relay.rs",
-        from: "Candidate::new(id, electorate, session).recording_entries(),",
-        to: "Candidate::new(id, electorate, session),",
+        from: "Candidate::new(id, electorate, session).recording_entries().after",
+        to: "Candidate::new(id, electorate, session).after",
     },
     Rule {
         name: "calls-reach-the-relays-of-other-nodes",
@@ -138,7 +138,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "voters-count-once-all-that-is-held-is-held-there",
         file: "events.rs",
-        from: "else { relay.held_up_to(alive, alive) };",
+        from: "else { relay.confirms_up_to(alive) };",
         to: "else { relay.beat() };",
     },
     Rule {

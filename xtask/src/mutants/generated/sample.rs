@@ -38,8 +38,8 @@ const SAMPLE: &[Sampled] = &[
     },
     Sampled {
         file: "mutex/leased_quorum/ballot.rs",
-        from: "vote.frozen.is_none() && *first <",
-        to: "vote.frozen.is_none() && *first >",
+        from: "vote.frozen.is_none() && first <",
+        to: "vote.frozen.is_none() && first >",
         test: "families::mutex::in_every_interleaving",
     },
     Sampled {
