@@ -192,7 +192,7 @@ class Membership(TransitionSystem):
 
     @action
     def adopt(self, s, voter: Voter, config: Config):
-        """The voter learns of a configuration, from any message. A voter that has forgotten its votes starts again (rule 7)."""
+        """The voter learns of a configuration, from any message. A voter that has forgotten its votes starts again (rule 8)."""
         is_new = lambda b, f: And(b == voter, up_to(f, config), Not(s.knows(voter, f)))
         return Step([s.chosen(config)], s.update(
             knows=added_where(s.knows, lambda b, f: And(b == voter, up_to(f, config))),
@@ -208,7 +208,7 @@ class Membership(TransitionSystem):
 
     @action
     def hear(self, s, voter: Voter, config: Config, other: Voter):
-        """Rule 5: a voter of the configuration before this one answers with its numbers. The answer may arrive late."""
+        """Rule 6: a voter of the configuration before this one answers with its numbers. The answer may arrive late."""
         theirs = lambda b, f, a: And(b == voter, f == config, self.answer(s, other, a))
         return Step([self.is_source(s, other, config), Not(s.heard_from(voter, config, other)), Not(s.learned(voter, config))],
                     s.update(heard_from=added(s.heard_from, voter, config, other), heard=added_where(s.heard, theirs)))
@@ -221,7 +221,7 @@ class Membership(TransitionSystem):
 
     @action
     def learn(self, s, voter: Voter, config: Config, quorum: Quorum):
-        """Rule 5: a quorum of the configuration before this one has answered."""
+        """Rule 6: a quorum of the configuration before this one has answered."""
         return Step([follows(config, quorum_of(quorum)), self.has_heard_all(s, voter, config, quorum)], s.update(
             learned=added(s.learned, voter, config),
             floor=added_where(s.floor, lambda b, f: And(b == voter, s.heard(voter, config, f)))))
@@ -231,7 +231,7 @@ class Membership(TransitionSystem):
 
     @action
     def settle(self, s, config: Config, old: Quorum, new: Quorum):
-        """Rule 6: a quorum of the configuration before this one is closed, and a quorum of this one has learned."""
+        """Rule 7: a quorum of the configuration before this one is closed, and a quorum of this one has learned."""
         return Step([follows(config, quorum_of(old)), quorum_of(new) == config,
                      of_quorum(old, lambda b: self.is_closed(s, b, config)), of_quorum(new, lambda b: self.has_learned(s, b, config))],
                     s.update(settled=added(s.settled, config),
@@ -337,7 +337,7 @@ class Membership(TransitionSystem):
 
     @action
     def offer(self, s, voter: Voter, vote: Vote, config: Config):
-        """Rules 4 and 5: VOTE answers a request of this configuration. The vote may have tokens above the learned floor."""
+        """Rules 4 and 6: VOTE answers a request of this configuration. The vote may have tokens above the learned floor."""
         may_have = lambda b, f, a: And(b == vote, f == config, at_most(number_of(vote), a), self.is_above_floor(s, voter, a))
         return Step([*self.is_out(s, voter, vote), self.accepts(s, voter, config)],
                     s.update(offered=added_where(s.offered, may_have)))
@@ -359,7 +359,7 @@ class Membership(TransitionSystem):
                     s.update(record_request=added(s.record_request, vote, config, token)))
 
     def fits(self, s, vote, config, token):
-        """Rule 4: the vote may have the token, or it is recorded with it in this configuration or a newer one."""
+        """Rules 5 and 6: the vote may have the token, or it is recorded with it in this configuration or a newer one."""
         return Or(self.has_offered(s, vote, config, token),
                   And(s.chosen(config), Exists([g], And(self.is_record_of(g, config), s.recorded(vote, g, token)))))
 
@@ -368,7 +368,7 @@ class Membership(TransitionSystem):
 
     @action
     def propose_inside(self, s, vote: Vote, config: Config, token: Number):
-        """Rule 4: RAISE with `enters` for any vote of a client that is valid with the token."""
+        """Rule 5: RAISE with `enters` for any vote of a client that is valid with the token."""
         of = vote_for(vote)
         return Step([relayed(of), s.given(vote), s.chosen(config), s.token(of, token), self.is_still_inside(s, of)],
                     s.update(record_request=added(s.record_request, vote, config, token)))
@@ -419,7 +419,7 @@ class Membership(TransitionSystem):
 
     @action
     def list_token(self, s, voter: Voter, vote: Vote, config: Config, made_in: Config, token: Number, instant: Instant):
-        """Rule 4: the same with a recorded token, which counts in the configurations in which it was recorded, or later."""
+        """Rule 5: the same with a recorded token, which counts in the configuration in which it was recorded, and in older ones."""
         counts = lambda b, f, a, d: And(b == vote, self.counts_in(config, f), self.is_record_of(made_in, f), a == token, d == instant)
         return Step([*self.is_out(s, voter, vote), s.keeps(voter, vote_for(vote), instant), self.accepts(s, voter, config),
                      s.recorded(vote, made_in, token)],
@@ -435,7 +435,7 @@ class Membership(TransitionSystem):
     def are_over(self, s, voter, request):
         return ForAll([t], Implies(s.keeps(voter, request, t), s.over(t)))
 
-    # Rule 7.
+    # Rule 8.
 
     @action
     def forget(self, s, voter: Voter):
@@ -834,7 +834,7 @@ class CountsEarlierAnswers(Mutant):
 
 
 class EarlierRecordsCount(Mutant):
-    rule = "4: tokens that were recorded in an earlier configuration count"
+    rule = "5: tokens that were recorded in an earlier configuration count"
     script = ["choose 0 1", *beats("r", "t1", "dg"), *gives("r", 1, "dg", 1), *offers("r", 1, "dg", 1), *proposes("r", 1, "dg", 1, 1),
               *enters("h", 0, "ab", 5, "t2"), *leaves("h", "ab", 5), *CHANGED[1:], *lists("r", 2, 1, "dg", 1, 1, "t1"),
               "enter_listed r 2:dg 1 t1"]
@@ -844,7 +844,7 @@ class EarlierRecordsCount(Mutant):
 
 
 class RecordsAfterValidity(Mutant):
-    rule = "4: a relay records the token of its client again after the validity of its client has ended"
+    rule = "5: a relay records the token of its client again after the validity of its client has ended"
     script = [*enters_recorded("r", 0, "ab", 1, "t1"), "pass_instant t1", "lapse a r", "lapse b r", *enters("h", 0, "ab", 5, "t2"),
               *leaves("h", "ab", 5), *CHANGED, *beats("r", "t3", "dg"), *gives("r", 2, "dg", 1),
               *proposes("r", 2, "dg", 1, 1, "propose_inside"), *lists("r", 2, 2, "dg", 1, 1, "t3"), "enter_listed r 2:dg 1 t3"]
@@ -854,7 +854,7 @@ class RecordsAfterValidity(Mutant):
 
 
 class SourcesKnowLess(Mutant):
-    rule = "5: a voter learns from voters that do not know the configuration"
+    rule = "6: a voter learns from voters that do not know the configuration"
     script = [*learns("abdg", 1, "ab"), *enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "choose 0 1", *adopts("ab", 1),
               "settle 1 0:ab 1:abdg", "choose 1 2", *enters("k", 2, "dg", 1, "t2")]
 
@@ -863,7 +863,7 @@ class SourcesKnowLess(Mutant):
 
 
 class LearnsFromForgotten(Mutant):
-    rule = "5: a voter learns from voters that have forgotten their numbers"
+    rule = "6: a voter learns from voters that have forgotten their numbers"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "forget a", "forget b", *CHANGED, *enters("k", 2, "dg", 1, "t2")]
 
     def is_source(self, s, other, config):
@@ -871,7 +871,7 @@ class LearnsFromForgotten(Mutant):
 
 
 class LearnsFromFew(Mutant):
-    rule = "5: a voter learns from less than a quorum"
+    rule = "6: a voter learns from less than a quorum"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "choose 0 1", *adopts("abcdg", 1),
               *(line for voter in "abdg" for line in (f"hear {voter} 1 c", f"learn {voter} 1 0:ac")),
               "settle 1 0:ab 1:abdg", "choose 1 2", *enters("k", 2, "dg", 1, "t2")]
@@ -881,7 +881,7 @@ class LearnsFromFew(Mutant):
 
 
 class AnswersWithoutFloor(Mutant):
-    rule = "5: answers contain the numbers that a voter has given or confirmed, but not its floor"
+    rule = "6: answers contain the numbers that a voter has given or confirmed, but not its floor"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), *CHANGED, *settles("2", "abdg", "dg"),
               *settles("3", "dg", "dgpq"), *enters("k", 4, "pq", 1, "t2")]
 
@@ -890,7 +890,7 @@ class AnswersWithoutFloor(Mutant):
 
 
 class FloorIsNoLimit(Mutant):
-    rule = "5: a vote may have a token that is not above the learned floor"
+    rule = "6: a vote may have a token that is not above the learned floor"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), *CHANGED, *enters("k", 2, "dg", 1, "t2")]
 
     def is_above_floor(self, s, voter, number):
@@ -898,7 +898,7 @@ class FloorIsNoLimit(Mutant):
 
 
 class NobodyLearns(Mutant):
-    rule = "6: a configuration is settled although no quorum of it has learned"
+    rule = "7: a configuration is settled although no quorum of it has learned"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "choose 0 1", *adopts("ab", 1), "settle 1 0:ab 1:abdg",
               "choose 1 2", *enters("k", 2, "dg", 1, "t2")]
 
@@ -907,7 +907,7 @@ class NobodyLearns(Mutant):
 
 
 class ClosedAtOnce(Mutant):
-    rule = "6: a voter is closed before the votes have lapsed that it had given when it learned of the configuration"
+    rule = "7: a voter is closed before the votes have lapsed that it had given when it learned of the configuration"
     script = [*enters("h", 0, "ab", 1, "t1"), *CHANGED, *enters("k", 2, "dg", 2, "t2")]
 
     def is_closed(self, s, voter, config):
@@ -915,7 +915,7 @@ class ClosedAtOnce(Mutant):
 
 
 class ClosedWithoutKnowing(Mutant):
-    rule = "6: a voter without votes is closed although it does not know the next configuration"
+    rule = "7: a voter without votes is closed although it does not know the next configuration"
     script = [*asks("h", 0, "b", 1, "t1"), "choose 0 1", *adopts("bcdg", 1), *learns("bcdg", 1, "bc"), "settle 1 0:ac 1:bcdg",
               "choose 1 2", *enters("k", 2, "dg", 2, "t2"), "receive_beat a h t1", *gives("h", 0, "a", 1),
               *asks_again("h", 0, "a", 1, 1, "t1"), "enter h 0:ab 1 t1"]
@@ -925,7 +925,7 @@ class ClosedWithoutKnowing(Mutant):
 
 
 class RelearnsFromFew(Mutant):
-    rule = "7: a voter that has forgotten its numbers votes before a quorum has answered"
+    rule = "8: a voter that has forgotten its numbers votes before a quorum has answered"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "forget a", "pass_instant t1", "begin_relearning a",
               "relearn_from a c", "vote_again a 0:bc", *enters("k", 0, "ac", 1, "t2")]
 
@@ -934,7 +934,7 @@ class RelearnsFromFew(Mutant):
 
 
 class RelearnsFromForgotten(Mutant):
-    rule = "7: a voter relearns from voters that have forgotten, too"
+    rule = "8: a voter relearns from voters that have forgotten, too"
     script = [*enters("h", 0, "ab", 5, "t1"), *leaves("h", "ab", 5), "forget a", "forget b", "pass_instant t1", "begin_relearning a",
               "relearn_from a b", "relearn_from a c", "vote_again a 0:bc", *enters("k", 0, "ac", 1, "t2")]
 
@@ -943,7 +943,7 @@ class RelearnsFromForgotten(Mutant):
 
 
 class RelearnsEarly(Mutant):
-    rule = "7: a voter relearns while clients may still enter with votes that it has forgotten"
+    rule = "8: a voter relearns while clients may still enter with votes that it has forgotten"
     script = [*beats("h", "t1", "ab"), *gives("h", 0, "ab", 1), *asks_again("h", 0, "a", 1, 5, "t1"), "forget a", "begin_relearning a",
               "relearn_from a b", "relearn_from a c", *asks_again("h", 0, "b", 1, 5, "t1"), "enter h 0:ab 5 t1", "vote_again a 0:bc",
               "stop h", *enters("k", 0, "ac", 3, "t2")]
@@ -953,7 +953,7 @@ class RelearnsEarly(Mutant):
 
 
 class RelearnsFromOlder(Mutant):
-    rule = "7: a voter relearns from a quorum of a configuration that is not the newest it knows"
+    rule = "8: a voter relearns from a quorum of a configuration that is not the newest it knows"
     script = [*CHANGED, *adopts("d", 2), *enters("h", 2, "dg", 5, "t1"), *leaves("h", "dg", 5), "forget d", "pass_instant t1",
               "begin_relearning d", "relearn_from d a", "relearn_from d b", "vote_again d 0:ab", *enters("k", 2, "de", 1, "t2")]
 
@@ -962,7 +962,7 @@ class RelearnsFromOlder(Mutant):
 
 
 class IgnoresNewerAnswers(Mutant):
-    rule = "7: a voter counts answers of voters that know a newer configuration, and does not adopt it"
+    rule = "8: a voter counts answers of voters that know a newer configuration, and does not adopt it"
     script = ["choose 0 1", *settles("1", "bc", "bcdg"), *enters("h", 2, "ag", 5, "t1"), *leaves("h", "ag", 5), "forget a",
               "pass_instant t1", "begin_relearning a", "relearn_from a b", "relearn_from a c", "vote_again a 0:bc",
               *enters("k", 2, "ad", 1, "t2")]
