@@ -3,7 +3,7 @@
 
 use super::*;
 use quorate_algorithms::mutex::leased_quorum::{
-    CannotPropose, Chain, ChainEffect, ChainMessage, ChainState, Configuration, Voters,
+    CannotPropose, Chain, ChainEffect, ChainMessage, ChainState, Configuration, Progress, Voters,
 };
 use quorate_core::ProcessSet;
 
@@ -237,12 +237,19 @@ fn a_node_that_has_lost_its_state_returns_two_configurations_later() {
         ProcessId::new(1),
         ChainState { lost: nodes.chains[1].state().lost.clone(), ..joint },
     );
-    let told = ChainMessage::Progress { index: 0, settled: true, progress: None };
-    early.on_message(ProcessId::new(2), told, &mut Vec::new());
+    let tells = |lost| {
+        let progress = Some(Progress { lost, closed: true, learned: true });
+        ChainMessage::Progress { index: 0, settled: true, progress }
+    };
+    let mut out_too = early.clone();
+    early.on_message(ProcessId::new(2), tells(false), &mut Vec::new());
+    out_too.on_message(ProcessId::new(2), tells(true), &mut Vec::new());
     let next = |index| Configuration { index, ..Configuration::first(members(&[0, 1, 2])) };
     for (index, stays_out) in [(1, true), (2, false)] {
         early.hear_of(next(index), true, &mut Vec::new());
         assert_eq!(early.stays_out(), stays_out, "configuration {index}");
+        out_too.hear_of(next(index), true, &mut Vec::new());
+        assert!(out_too.stays_out(), "a node that is out knows too little");
     }
     // The others choose the present voters once more by themselves.
     nodes.down.clear();

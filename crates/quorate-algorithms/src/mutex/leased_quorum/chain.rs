@@ -332,7 +332,8 @@ impl<V: Voters> Chain<V> {
         match message {
             ChainMessage::Progress { index, settled, progress } => {
                 let own = self.present().index;
-                if index <= own {
+                // A node that is out itself may have forgotten a newer configuration.
+                if index <= own && progress.as_ref().is_some_and(|progress| !progress.lost) {
                     self.hear_index(from, out);
                 }
                 match progress.as_ref().is_some_and(|progress| progress.lost) {
@@ -350,7 +351,6 @@ impl<V: Voters> Chain<V> {
             }
             ChainMessage::Present(configuration, settled) => {
                 self.hear_of(configuration, settled, out);
-                self.hear_index(from, out);
             }
             choosing => self.choose(from, choosing, out),
         }
