@@ -1,5 +1,7 @@
 //! The members of a cluster: which nodes vote, where they are, and how clients change them.
 
+use std::net::IpAddr;
+
 use quorate_algorithms::mutex::leased_quorum::{self, Electorate, Voters};
 use quorate_core::ProcessId;
 use quorate_core::quorum::AnyCoterie;
@@ -82,6 +84,12 @@ impl Members {
 }
 
 impl Member {
+    /// Returns `true` if the address means every address of its own machine, so that no other node reaches it.
+    pub fn is_unspecified(&self) -> bool {
+        let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
+        host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|host| host.is_unspecified())
+    }
+
     /// Checks the address. `Err` contains the problem.
     pub fn validate(&self) -> Result<(), String> {
         let Self { node, address } = self;
@@ -191,6 +199,15 @@ mod tests {
                 MemberChange { add: vec![member(again, "f:1")], ..MemberChange::default() };
             let refused = change.apply(&after.expect("a change")).expect_err("it was used");
             assert!(refused.contains("the next one is 6"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_every_interface_is_known_as_such() {
+        for (address, unspecified) in
+            [("0.0.0.0:1", true), ("[::]:1", true), ("10.0.0.1:1", false), ("a:1", false)]
+        {
+            assert_eq!(member(0, address).is_unspecified(), unspecified, "{address}");
         }
     }
 

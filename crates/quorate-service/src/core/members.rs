@@ -14,8 +14,8 @@ use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{Chain, ChainEffect, ChainEffects, ChainMessage};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{
-    CallResponse, Configuration, Failure, MemberChange, Members, MembersKnown, MembersStatus,
-    ServerMessage,
+    CallResponse, Configuration, Failure, Member, MemberChange, Members, MembersKnown,
+    MembersStatus, ServerMessage,
 };
 
 use super::{Action, Alarm, CallId, NodeCore};
@@ -134,7 +134,16 @@ impl NodeCore {
     fn greet(&mut self, from: ProcessId, theirs: &Configuration) -> bool {
         let mine = self.membership.chain.present();
         let joining = self.membership.is_joining();
-        if joining || theirs.index != mine.index || theirs == mine {
+        // Two nodes of a new cluster may write their own addresses differently in their files.
+        let members = |of: &Configuration| -> Vec<(u32, Option<String>)> {
+            let own = [from.number(), self.settings.id.number()];
+            let address = |node: &Member| (!own.contains(&node.node)).then(|| node.address.clone());
+            of.voters.nodes.iter().map(|node| (node.node, address(node))).collect()
+        };
+        let alike = mine.index == 0
+            && members(mine) == members(theirs)
+            && mine.voters.quorums == theirs.voters.quorums;
+        if joining || theirs.index != mine.index || theirs == mine || alike {
             self.membership.foreign.remove(&from);
             return true;
         }
@@ -352,6 +361,13 @@ impl NodeCore {
             Ok(target) => target,
             Err(why) => return refused(why),
         };
+        if let Some(unknown) = target.nodes.iter().find(|node| node.is_unspecified()) {
+            return refused(format!(
+                "the address of node {} is {}, where other nodes do not reach it: name its address with `members add`, and \
+                 the one on which it listens with `listen` in its file",
+                unknown.node, unknown.address
+            ));
+        }
         if target == chain.present().voters {
             return Some(CallResponse::Members(Box::new(self.members_status())));
         }
