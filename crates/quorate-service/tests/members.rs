@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use quorate_client::{
     Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, Session, SessionOptions,
 };
-use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch, recover};
 use serde_json::json;
 use support::Web;
 
@@ -263,6 +263,42 @@ async fn members_are_remembered_and_changed_over_http() {
             || why.to_string().contains("HOST:PORT"),
         "{why}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_that_has_lost_its_majority_is_started_again_from_one_node() {
+    let mut cluster = Cluster::start(5).await;
+    cluster.launch(3, FirstStart::NewNode).await.expect("it starts");
+    cluster.change(0, &[3], &[2]).await;
+    let session = cluster.session(&[0, 1], false).await;
+    let token = acquire(&session, "x").await.token();
+    drop(session);
+    let file = cluster.folder.path().join("node-1.toml");
+    let config = NodeConfig::read(&file).expect("it makes sense");
+    let running = recover(&config, true).expect_err("it runs").to_string();
+    assert!(running.contains("in use"), "{running}");
+    for node in [0, 1, 3, 2] {
+        cluster.nodes[node].take().expect("it runs").kill().await;
+    }
+    let told = recover(&config, false).expect("it would do").clone();
+    assert_eq!(told.lost.iter().map(|member| member.node).collect::<Vec<_>>(), [0, 3]);
+    // Nothing was done: the node still belongs to the old cluster.
+    let recovered = recover(&config, true).expect("it is stopped");
+    assert!(recovered.tokens_above > token && recovered.cluster != told.cluster);
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let old = cluster.launch(1, FirstStart::No).await.expect_err("another cluster");
+    assert!(old.contains("another cluster"), "{old}");
+    let new = text.replace("cluster = \"1\"", &format!("cluster = \"{:x}\"", recovered.cluster));
+    std::fs::write(&file, new).expect("a disk");
+    let config = NodeConfig::read(&file).expect("it makes sense");
+    let (node, _) = launch(&config, FirstStart::No, Extras::default()).await.expect("it starts");
+    cluster.nodes[1] = Some(node);
+    let begun = Instant::now();
+    let session = cluster.session(&[1], false).await;
+    let later = acquire(&session, "x").await;
+    assert!(later.token() > recovered.tokens_above && begun.elapsed() > TTL, "{recovered:?}");
+    let members = cluster.client(1).members().await.expect("it answers");
+    assert_eq!((numbers(&members), members.configuration.voters.unused), (vec![1], 4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! Flags of `quorate members`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -23,6 +24,16 @@ command has ended.
 
 Exit codes: 0 the change is complete (or the members are listed and a quorum is up); 1 refused, or no quorum; 2 \
 invalid arguments; 75 chosen, but not complete in time.";
+
+/// Explanation of `quorate members recover`.
+const RECOVER_HELP: &str = "\
+Example:
+  quorate members recover --config node-0.toml                     Say what is at risk, and do nothing
+  quorate members recover --config node-0.toml --others-are-gone
+
+The node becomes the only member of a cluster with a new identifier, and abstains until no client of the old cluster can \
+rely on a lock. Tokens continue above all earlier ones. If another node of the old cluster still runs, two clients can hold \
+one lock. Use the node that was a member for the longest time, and add new nodes afterwards.";
 
 /// Flags of `quorate members`.
 #[derive(Debug, Args)]
@@ -56,6 +67,16 @@ pub(crate) enum ChangeMembers {
         nodes: Vec<u32>,
         #[command(flatten)]
         flags: ChangeFlags,
+    },
+    /// Start the cluster again from one stopped node, after a majority was lost for good
+    #[command(after_help = RECOVER_HELP)]
+    Recover {
+        /// Configuration file of the stopped node
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Confirm that no other node of the old cluster will ever run again
+        #[arg(long)]
+        others_are_gone: bool,
     },
     /// Replace a node by another one
     Replace {

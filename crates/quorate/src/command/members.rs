@@ -1,10 +1,12 @@
 //! `quorate members`: lists the members of a cluster, and changes them.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use quorate_client::{Client, MemberChange, MembersStatus, NodeStatus};
+use quorate_service::{NodeConfig, recover};
 use serde_json::json;
 
 use super::admin::{exit_code, member_json, plain};
@@ -22,6 +24,9 @@ const NOT_IN_TIME: u8 = 75;
 pub(crate) fn members(flags: &MembersFlags) -> CommandResult {
     let Some(change) = &flags.change else { return list(flags) };
     let (change, flags) = match change {
+        ChangeMembers::Recover { config, others_are_gone } => {
+            return recover_members(config, *others_are_gone);
+        }
         ChangeMembers::Add { nodes, flags } => (change_of(nodes.clone(), &[], flags), flags),
         ChangeMembers::Remove { nodes, flags } => (change_of(Vec::new(), nodes, flags), flags),
         ChangeMembers::Replace { old, new, flags } => {
@@ -57,6 +62,40 @@ pub(crate) fn members(flags: &MembersFlags) -> CommandResult {
         }
         print_complete(&client, flags, begun).await
     })
+}
+
+/// Starts the cluster again from one node.
+fn recover_members(config: &Path, others_are_gone: bool) -> CommandResult {
+    let config = NodeConfig::read(config).map_err(CommandError::new)?;
+    let recovered = recover(&config, others_are_gone).map_err(CommandError::new)?;
+    let lost =
+        recovered.lost.iter().map(|member| format!("node {} at {}", member.node, member.address));
+    let lost = lost.collect::<Vec<_>>().join(", ");
+    let seconds = recovered.abstains.0.div_ceil(1_000_000_000);
+    let mut out = anstream::stdout().lock();
+    if !others_are_gone {
+        writeln!(out, "Node {} would become the only member of a new cluster.", config.id)?;
+        writeln!(
+            out,
+            "- These nodes must never run again, or two clients can hold one lock: {lost}."
+        )?;
+        writeln!(
+            out,
+            "- All locks of the old cluster are lost, and no lock is granted for {seconds} s."
+        )?;
+        writeln!(out, "- Tokens continue above {}.", recovered.tokens_above)?;
+        writeln!(out, "Nothing was done. Confirm with --others-are-gone.")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    writeln!(out, "Node {} is the only member of a new cluster.", config.id)?;
+    writeln!(out, "1. Set cluster = \"{:032x}\" in its configuration file.", recovered.cluster)?;
+    writeln!(out, "2. Start it without --new-cluster. It grants locks after {seconds} s.")?;
+    writeln!(
+        out,
+        "3. Add new nodes with `quorate members add`. Their files have the new identifier, too."
+    )?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn change_of(
