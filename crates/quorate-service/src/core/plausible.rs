@@ -42,8 +42,9 @@ impl NodeCore {
         if from == self.settings.id || !knows {
             return Err("the sender is not a peer");
         }
-        // Nothing is accepted before the members were compared.
-        if !matches!(message, PeerMessage::Chain(_)) && !self.membership.greeted.contains(from) {
+        // Nothing that matters is accepted before the members were compared.
+        let early = matches!(message, PeerMessage::Chain(_) | PeerMessage::Detector(..));
+        if !early && !self.membership.greeted.contains(from) {
             return Err("the sender has not told which members it knows");
         }
         let numbers = match message {
