@@ -11,7 +11,7 @@ use quorate_bench::peers::Peer;
 use quorate_bench::{
     BenchConfig, BenchError, Launch, QuorateCluster, Task, Wire, round_trip, work,
 };
-use quorate_service::{Extras, NodeConfig, launch};
+use quorate_service::{Extras, FirstStart, NodeConfig, launch};
 use tokio::runtime::Builder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,8 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         return runtime.block_on(async {
-            let (_node, _tls) =
-                launch(&NodeConfig::read(Path::new(file))?, true, Extras::default()).await?;
+            let (_node, _tls) = launch(
+                &NodeConfig::read(Path::new(file))?,
+                FirstStart::NewCluster,
+                Extras::default(),
+            )
+            .await?;
             std::future::pending().await
         });
     }

@@ -386,11 +386,13 @@ impl EventLoop {
 
     /// Makes the newest state of the chain durable. It is written rarely, and nothing may be sent before.
     fn write_members(&mut self) -> std::io::Result<()> {
-        let states = self.unsent.iter().filter_map(|action| match action {
+        let mut states = self.unsent.iter().filter_map(|action| match action {
             Action::PersistChain(state) => Some(state),
             _ => None,
         });
-        let (Some(state), Some(members)) = (states.last(), &self.members) else { return Ok(()) };
+        let (Some(state), Some(members)) = (states.next_back(), &self.members) else {
+            return Ok(());
+        };
         let MembersFile { disk, cluster, node } = members;
         disk.write_members(*cluster, *node, state).map_err(std::io::Error::other)?;
         self.unsent.retain(|action| !matches!(action, Action::PersistChain(_)));

@@ -8,7 +8,7 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quorate_client::{
     Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, Session, SessionOptions,
@@ -16,6 +16,7 @@ use quorate_client::{
 use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch, recover};
 use serde_json::json;
 use support::Web;
+use tokio::time::Instant;
 
 /// Time-to-live of all sessions. A change takes about twice as long.
 const TTL: Duration = Duration::from_millis(800);

@@ -25,7 +25,7 @@ pub(crate) struct ClientMachine {
 
 pub(crate) enum ClientKind {
     /// Reaches the voters itself.
-    Direct(DirectClient<Name>, CandidateId),
+    Direct(Box<DirectClient<Name>>, CandidateId),
     /// Uses a candidate in a node.
     Relayed {
         client: Client<Name>,
@@ -88,7 +88,10 @@ impl Storm {
         } else {
             let candidate = self.new_candidate(Endpoint::Client(at));
             let electorate = self.known_electorate();
-            ClientKind::Direct(DirectClient::new(client, candidate, electorate), candidate)
+            ClientKind::Direct(
+                Box::new(DirectClient::new(client, candidate, electorate)),
+                candidate,
+            )
         };
         self.clients[at].kind = Some(kind);
         self.schedule(self.now, Event::Beat { at, process });

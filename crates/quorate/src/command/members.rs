@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quorate_client::{Client, MemberChange, MembersStatus, NodeStatus};
 use quorate_service::{NodeConfig, recover};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::admin::{exit_code, member_json, plain};
 use super::cluster;
