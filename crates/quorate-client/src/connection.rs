@@ -144,14 +144,11 @@ impl Worker {
         }
     }
 
-    /// Switches to the next node because this one stops or has no quorum. If no other endpoint is known, uses the
-    /// addresses that it advertised.
+    /// Switches to the next node because this one stops or has no quorum. The addresses that it advertised are used, too:
+    /// the nodes that the user has named may have been replaced.
     fn switch_node(&mut self) {
-        if self.endpoints.len() == 1 {
-            let other_nodes =
-                self.other_nodes.iter().filter(|other| !self.endpoints.contains(other));
-            self.endpoints.extend(other_nodes.cloned().collect::<Vec<_>>());
-        }
+        let other_nodes = self.other_nodes.iter().filter(|other| !self.endpoints.contains(other));
+        self.endpoints.extend(other_nodes.cloned().collect::<Vec<_>>());
         self.current += 1;
     }
 
@@ -406,7 +403,11 @@ impl Worker {
             }
             ServerMessage::Leaving => self.switches = true,
             // Only direct clients receive these.
-            ServerMessage::FromVoter(_) | ServerMessage::Changes(_) => {}
+            ServerMessage::Changes(members) => {
+                self.other_nodes =
+                    members.clients.into_iter().map(|(_, address)| address).collect();
+            }
+            ServerMessage::FromVoter(_) => {}
         }
     }
 }

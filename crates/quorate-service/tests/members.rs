@@ -310,7 +310,7 @@ async fn a_waiter_moves_on_when_its_node_is_removed() {
     }
     let relayed = cluster.session(&[1, 0, 2], true).await;
     let held = acquire(&relayed, "x").await;
-    let waiting = wait(cluster.session(&[0, 1], true).await, "x").await;
+    let waiting = wait(cluster.session(&[0], true).await, "x").await;
     cluster.change(0, &[3, 4], &[]).await;
     cluster.nodes[2].take().expect("it runs").kill().await;
     cluster.launch(5, FirstStart::NewNode).await.expect("it starts");

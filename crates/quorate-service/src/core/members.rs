@@ -8,7 +8,7 @@
 //! A node that has not joined a cluster yet knows no members. It takes the first configuration that an authenticated node of
 //! its cluster sends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{Chain, ChainEffect, ChainEffects, ChainMessage};
@@ -18,7 +18,7 @@ use quorate_protocol::{
     MembersStatus, ServerMessage,
 };
 
-use super::{Action, Alarm, CallId, NodeCore};
+use super::{Action, Alarm, CallId, CallerId, NodeCore};
 use crate::peer::PeerMessage;
 
 /// Interval at which a node works on a change of the members.
@@ -229,7 +229,10 @@ impl NodeCore {
             });
         }
         let known = self.members_known();
-        for caller in self.direct.callers().collect::<Vec<_>>() {
+        let relayed = self.relays.values().map(|relay| relay.caller);
+        let relayed = relayed.filter(|caller| matches!(caller, CallerId::Connection(_)));
+        let callers: BTreeSet<CallerId> = relayed.chain(self.direct.callers()).collect();
+        for caller in callers {
             self.send_client(caller, ServerMessage::Changes(Box::new(known.clone())));
         }
         self.ask_again(now);
