@@ -22,6 +22,7 @@ fn config(algorithm: &str, n: usize, requests: u8, budget: Budget) -> CheckConfi
         renewals: Some(0),
         reductions: Reductions::ALL,
         only: None,
+        validate: false,
         allow_partial: false,
         safety_only: Some(SafetyConfig::default()),
         bounds: Bounds { memory: 1 << 30, depth: u32::MAX },
