@@ -1,18 +1,19 @@
 //! Parallel breadth-first exploration. The result does not depend on the number of threads.
 //!
 //! The states of one depth are expanded one block at a time. Threads compute the successors and drop the ones already
-//! visited. The rest is added in the order of the block. So the numbering of states does not depend on the number of
-//! threads, and the first violation found is a shortest one.
+//! visited. The rest is added in the order of the block, each table by one thread, and then threads drop the states that came
+//! twice. So the numbering of states does not depend on the number of threads, and the first violation found is a shortest one.
 
 use std::ops::ControlFlow;
 
 use quorate_core::Property;
-use rayon::iter::ParallelIterator;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
 
+use crate::estimate::Forecast;
 use crate::lasso::Edges;
 use crate::visited::{FingerprintBatch, START, Visited};
-use crate::{Fingerprint, Model};
+use crate::{Expected, Fingerprint, Model};
 
 /// Limits of an exploration.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,8 @@ pub struct Progress {
     pub queue: u64,
     /// Approximate memory in use, in bytes.
     pub bytes: u64,
+    /// Expected size of the world, once enough of it is known and if paths are known to end.
+    pub expected: Option<Expected>,
 }
 
 /// Result of an exploration.
@@ -66,6 +69,13 @@ pub enum End<A> {
     Depth,
     /// The caller stopped the exploration.
     Stopped,
+}
+
+impl<A> End<A> {
+    /// Whether the exploration ended before every state was visited, and without a violation.
+    pub fn is_early(&self) -> bool {
+        matches!(self, Self::Memory | Self::Depth | Self::Stopped)
+    }
 }
 
 /// A violated property and the steps that lead to the violation.
@@ -128,6 +138,44 @@ impl<S> Fresh<S> {
     }
 }
 
+/// The states of a batch that turned out to be new.
+struct Kept<S> {
+    states: Vec<(u32, S)>,
+    /// Processes that wait in each state that may have been new.
+    waiting: Vec<u8>,
+    parents: Vec<(u32, u32)>,
+    edges: Vec<(u32, u16)>,
+    goals_reached: u64,
+    /// First new state that violates a property, by its index.
+    broken: Option<(usize, Property)>,
+    steps: u64,
+    has_back_edge: bool,
+    stuck: Option<(u32, Property)>,
+}
+
+impl<S> Kept<S> {
+    /// Keeps the states that have the numbers which they would get, from `base` on, as new ones.
+    fn of(expanded: Expanded<S>, base: u32, numbers: &[u32]) -> Self {
+        let Expanded { fresh, parents, mut edges, steps, has_back_edge, stuck, .. } = expanded;
+        let is_new = |(own, number): &(u32, &u32)| own == *number;
+        let count = (base..).zip(numbers).filter(is_new).count();
+        let (mut states, mut goals_reached, mut broken) = (Vec::with_capacity(count), 0, None);
+        let waiting = fresh.iter().map(|fresh| fresh.waiting).collect();
+        for (fresh, (own, number)) in fresh.into_iter().zip((base..).zip(numbers)) {
+            if let Some((to, _)) = edges.get_mut(fresh.step as usize) {
+                *to = *number;
+            }
+            if own != *number {
+                continue;
+            }
+            goals_reached |= fresh.goals_reached;
+            broken = broken.or(fresh.broken.map(|property| (states.len(), property)));
+            states.push((own, fresh.state));
+        }
+        Self { states, waiting, parents, edges, goals_reached, broken, steps, has_back_edge, stuck }
+    }
+}
+
 /// Target of a step to a state that has no number yet.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -139,6 +187,9 @@ pub fn explore<M: Model + ?Sized>(
 ) -> Exploration<M::Action> {
     let mut search = Search::new(model);
     let end = search.run(bounds, &mut on_progress);
+    if end.is_early() {
+        search.progress.expected = search.forecast.expected(model);
+    }
     let bytes_most = search.bytes_most;
     Exploration { progress: search.progress, bytes_most, end }
 }
@@ -146,8 +197,10 @@ pub fn explore<M: Model + ?Sized>(
 struct Search<'m, M: Model + ?Sized> {
     model: &'m M,
     visited: Visited,
-    frontier: Vec<(u32, M::State)>,
-    next: Vec<(u32, M::State)>,
+    /// States of the next depth, as the batches found them.
+    next: Vec<Vec<(u32, M::State)>>,
+    /// Number of these states.
+    next_states: usize,
     edges: Edges,
     waiting: Vec<u8>,
     /// Number of the first state of the next depth.
@@ -156,6 +209,7 @@ struct Search<'m, M: Model + ?Sized> {
     has_back_edge: bool,
     goals_reached: u64,
     progress: Progress,
+    forecast: Forecast,
     bytes_most: u64,
 }
 
@@ -164,14 +218,15 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         Self {
             model,
             visited: Visited::new(),
-            frontier: Vec::new(),
             next: Vec::new(),
+            next_states: 0,
             edges: Edges::default(),
             waiting: Vec::new(),
             next_depth_start: 0,
             has_back_edge: false,
             goals_reached: 0,
             progress: Progress::default(),
+            forecast: Forecast::default(),
             bytes_most: 0,
         }
     }
@@ -191,18 +246,24 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         if let Some(broken) = self.add(vec![initial_states]) {
             return broken;
         }
-        while !self.next.is_empty() {
-            self.frontier = std::mem::take(&mut self.next);
+        while self.next_states > 0 {
+            let count = std::mem::take(&mut self.next_states);
+            let frontier = std::mem::take(&mut self.next);
+            self.progress.expected = self.forecast.add(self.model, count as u64);
             if self.progress.depth == bounds.depth {
                 return End::Depth;
             }
             self.next_depth_start = self.visited.next_number();
-            let frontier = std::mem::take(&mut self.frontier);
-            for block in frontier.chunks(BLOCK) {
-                if let Some(end) = self.expand(block) {
+            let mut states = frontier.iter().flatten();
+            loop {
+                let block: Vec<&(u32, M::State)> = states.by_ref().take(BLOCK).collect();
+                if block.is_empty() {
+                    break;
+                }
+                if let Some(end) = self.expand(&block) {
                     return end;
                 }
-                self.account(frontier.len());
+                self.account(count);
                 if self.progress.bytes > bounds.memory || self.visited.is_full() {
                     return End::Memory;
                 }
@@ -210,7 +271,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
                     return End::Stopped;
                 }
             }
-            self.progress.depth += u32::from(!self.next.is_empty());
+            self.progress.depth += u32::from(self.next_states > 0);
         }
         // Most models are acyclic. There a process can wait forever only in a final state.
         if self.has_back_edge && self.edges.has_cycle() {
@@ -227,10 +288,10 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         }
     }
 
-    fn expand(&mut self, block: &[(u32, M::State)]) -> Option<End<M::Action>> {
+    fn expand(&mut self, block: &[&(u32, M::State)]) -> Option<End<M::Action>> {
         let (model, visited, next_depth_start) = (self.model, &self.visited, self.next_depth_start);
         let expand =
-            |batch: &[(u32, M::State)]| Expanded::of(model, visited, next_depth_start, batch);
+            |batch: &[&(u32, M::State)]| Expanded::of(model, visited, next_depth_start, batch);
         let expanded: Vec<Expanded<M::State>> = block.par_chunks(BATCH).map(expand).collect();
         self.add(expanded)
     }
@@ -252,45 +313,52 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         for (place, number) in self.visited.add(&parts, origins) {
             numbers[place as usize] = number;
         }
-        let mut numbers = (base..).zip(numbers);
+        let mut offset = 0;
+        let placed: Vec<_> = expanded
+            .into_iter()
+            .map(|part| {
+                let start = offset;
+                offset += part.fresh.len();
+                (base + start as u32, &numbers[start..offset], part)
+            })
+            .collect();
+        let keep = |(base, numbers, part)| Kept::of(part, base, numbers);
+        let kept: Vec<Kept<M::State>> = placed.into_par_iter().map(keep).collect();
         let tracks_waiting = self.model.starvation_property().is_some();
         let keeps_edges = keeps_edges(self.model);
-        for Expanded { fresh, parents, mut edges, steps, has_back_edge, stuck, .. } in expanded {
-            self.progress.steps += steps;
-            self.has_back_edge |= has_back_edge;
-            if let Some((state, property)) = stuck {
+        for part in kept {
+            self.progress.steps += part.steps;
+            self.has_back_edge |= part.has_back_edge;
+            if let Some((state, property)) = part.stuck {
                 let waiting = self.waiting.get(state as usize).copied().unwrap_or(0);
                 return Some(self.found(property, state, Vec::new(), waiting));
             }
-            for (fresh, (own, number)) in fresh.into_iter().zip(&mut numbers) {
-                if tracks_waiting {
-                    self.waiting.push(fresh.waiting);
-                }
-                if let Some((to, _)) = edges.get_mut(fresh.step as usize) {
-                    *to = number;
-                }
-                if own != number {
-                    continue;
-                }
-                self.progress.states += 1;
-                self.goals_reached |= fresh.goals_reached;
-                if let Some(property) = fresh.broken {
-                    return Some(self.found(property, number, Vec::new(), 0));
-                }
-                self.next.push((number, fresh.state));
+            if tracks_waiting {
+                self.waiting.extend_from_slice(&part.waiting);
+            }
+            if let Some((index, property)) = part.broken {
+                self.progress.states += index as u64 + 1;
+                return Some(self.found(property, part.states[index].0, Vec::new(), 0));
+            }
+            self.progress.states += part.states.len() as u64;
+            self.goals_reached |= part.goals_reached;
+            self.next_states += part.states.len();
+            if !part.states.is_empty() {
+                self.next.push(part.states);
             }
             if keeps_edges {
-                self.edges.add(&parents, &edges);
+                self.edges.add(&part.parents, &part.edges);
             }
         }
         None
     }
 
     fn account(&mut self, frontier: usize) {
-        let state = self.next.last().map_or(0, |(_, state)| self.model.bytes(state) + 4) as u64;
-        self.progress.queue = self.next.len() as u64;
+        let last = self.next.last().and_then(|states| states.last());
+        let state = last.map_or(0, |(_, state)| self.model.bytes(state) + 4) as u64;
+        self.progress.queue = self.next_states as u64;
         let kept = self.edges.bytes() + self.waiting.capacity() as u64;
-        let states = (self.next.len() + frontier) as u64 * state;
+        let states = (self.next_states + frontier) as u64 * state;
         self.progress.bytes = self.visited.bytes() + kept + states;
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
     }
@@ -367,7 +435,7 @@ impl<S> Expanded<S> {
         model: &M,
         visited: &Visited,
         next_depth_start: u32,
-        batch: &[(u32, S)],
+        batch: &[&(u32, S)],
     ) -> Self {
         let keeps_edges = keeps_edges(model);
         let mut found = Self::none();

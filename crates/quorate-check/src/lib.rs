@@ -26,7 +26,7 @@ mod visited;
 mod world;
 
 pub use counterexample::scenario_of;
-pub use estimate::estimate;
+pub use estimate::{Expected, estimate};
 pub use explore::{Bounds, Counterexample, End, Exploration, Progress, explore};
 pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
 pub use model::{FairnessClass, Model, PackedModel, Successor};

@@ -14,6 +14,7 @@
 //! result of each input to it (`transition.rs`).
 
 mod action;
+mod canonical;
 // Unit tests explore no type-erased processes, and these worlds take most of the time to compile this crate.
 #[cfg(not(test))]
 mod erased;
@@ -40,6 +41,7 @@ use interner::Interner;
 use node_store::{CounterRange, NodeStore, NodeSummary, TypedNodeStore};
 use state::Envelope;
 use symmetry::Renaming;
+use timing::Timing;
 use transition::{Input, MessageChange, Transition};
 
 pub use action::{Action, ActionKind};
@@ -65,17 +67,6 @@ pub struct Budget {
     pub timeouts: u8,
 }
 
-/// The way in which timers run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timing {
-    /// There are no timers.
-    None,
-    /// Time advances in instants.
-    Instants,
-    /// Timers expire at any time.
-    AnyTime,
-}
-
 /// Model of processes and their users, which it knows only by number: see `node_store.rs`.
 pub struct World<'w> {
     pub(crate) n: usize,
@@ -92,6 +83,10 @@ pub struct World<'w> {
     pub symmetry_reduction: bool,
     /// Whether states count as one that differ only by the same amount in all logical clocks and stamps.
     pub clock_reduction: bool,
+    /// Whether states count as one that differ only in values that no later step can read.
+    pub dead_value_reduction: bool,
+    /// Whether states count as one that differ only in the order in which timers were set. Must be set before timers run.
+    pub timer_reduction: bool,
     /// The only property to check; `None` checks all properties.
     pub only: Option<Property>,
     /// Whether processes never become quiescent. Then counters are rebased so that states recur,
@@ -132,6 +127,8 @@ impl<'w> World<'w> {
             partial_order_reduction: true,
             symmetry_reduction: true,
             clock_reduction: false,
+            dead_value_reduction: false,
+            timer_reduction: false,
             only: None,
             never_quiescent: false,
             counter_window: None,
@@ -181,7 +178,7 @@ impl<'w> World<'w> {
     pub fn without_reductions(mut self) -> Self {
         self.partial_order_reduction = false;
         (self.symmetry_reduction, self.renamings) = (false, OnceLock::new());
-        self.clock_reduction = false;
+        (self.clock_reduction, self.dead_value_reduction) = (false, false);
         self
     }
 
@@ -194,6 +191,7 @@ impl<'w> World<'w> {
         self.immune |= traitors.iter().fold(0, |bits, (traitor, _)| bits | 1 << traitor.index());
         // A strategy distinguishes receivers by their numbers, so renamed worlds differ.
         self.symmetry_reduction &= traitors.is_empty();
+        self.dead_value_reduction &= traitors.is_empty();
         self
     }
 
@@ -214,11 +212,13 @@ impl<'w> World<'w> {
     }
 
     fn with_timing(mut self, timing: Timing, bound: Option<Span>) -> Self {
-        self.store.enable_timers(bound);
+        self.store.enable_timers(bound, self.timer_reduction);
         Self {
             budget: self.budget,
             fifo: self.fifo,
             clock_reduction: self.clock_reduction,
+            dead_value_reduction: self.dead_value_reduction,
+            timer_reduction: self.timer_reduction,
             only: self.only,
             never_quiescent: self.never_quiescent,
             counter_window: self.counter_window,
@@ -322,10 +322,22 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Applies an action. Returns the next state, and the number of recipients of the process's first multicast
-    /// (0 for an immune process).
-    fn apply(&self, state: &State, kind: ActionKind, crash_after: Option<u8>) -> (State, u8) {
-        let mut next = state.clone();
+    /// Applies an action, and replaces the state by its canonical form. Returns the number of recipients of the process's first
+    /// multicast (0 for an immune process).
+    fn apply(&self, next: &mut State, kind: ActionKind, crash_after: Option<u8>) -> u8 {
+        let (process, multicast) = self.raw_apply(next, kind, crash_after);
+        let Some(process) = process else { return 0 };
+        self.canonicalise(next, process);
+        if self.immune & (1 << process) == 0 { multicast } else { 0 }
+    }
+
+    /// Applies an action. Returns the process that has made a step, and the number of recipients of its first multicast.
+    fn raw_apply(
+        &self,
+        next: &mut State,
+        kind: ActionKind,
+        crash_after: Option<u8>,
+    ) -> (Option<u8>, u8) {
         let (process, input) = match kind {
             ActionKind::Deliver { from, to, index } => {
                 let envelope = next.take(from, to, index);
@@ -334,7 +346,7 @@ impl<'w> World<'w> {
             ActionKind::Command(process) => (process, Input::Command),
             ActionKind::NotifyCrash { observer, victim } => {
                 next.pending_notices.remove(observer, victim);
-                self.record_notified(&mut next, observer, victim);
+                self.record_notified(next, observer, victim);
                 (observer, Input::Crashed(victim))
             }
             ActionKind::Suspect { observer, victim } => {
@@ -357,33 +369,34 @@ impl<'w> World<'w> {
             ActionKind::Tick => {
                 next.mark_late();
                 next.map_messages(|message| self.changed_message(message, MessageChange::Aged));
-                for process in (0..self.n as u8).filter(|id| self.summary(state, *id).exists) {
-                    self.step_process(&mut next, process, Input::Tick, None);
+                for process in 0..self.n as u8 {
+                    if self.summary(next, process).exists {
+                        self.step_process(next, process, Input::Tick, None);
+                    }
                 }
-                return (next, 0);
+                return (None, 0);
             }
             ActionKind::Recover(process) => {
-                self.recover(&mut next, process);
+                self.recover(next, process);
                 (process, Input::Recovered)
             }
             ActionKind::Crash(victim) => {
                 let input = Input::Crash { may_recover: self.may_recover() };
-                let node = self.transition(victim, state.node(victim), input, None).node;
-                self.crash(&mut next, victim, node);
-                self.end_finished_round(&mut next);
-                return (next, 0);
+                let node = self.transition(victim, next.node(victim), input, None).node;
+                self.crash(next, victim, node);
+                self.end_finished_round(next);
+                return (None, 0);
             }
             ActionKind::Lose { from, to, index } => {
                 next.take(from, to, index);
                 next.budget.losses -= 1;
-                self.end_finished_round(&mut next);
-                return (next, 0);
+                self.end_finished_round(next);
+                return (None, 0);
             }
         };
-        let multicast = self.step_process(&mut next, process, input, crash_after);
-        self.rebase(&mut next);
-        self.end_finished_round(&mut next);
-        (next, if self.immune & (1 << process) == 0 { multicast } else { 0 })
+        let multicast = self.step_process(next, process, input, crash_after);
+        self.end_finished_round(next);
+        (Some(process), multicast)
     }
 
     /// Ends the round if nothing is left to happen in it.
@@ -421,7 +434,8 @@ impl<'w> World<'w> {
         let counters = nodes.chain(envelopes).flatten().reduce(CounterRange::union);
         let Some(CounterRange { least, greatest }) = counters else { return };
         let by = self.counter_window.map_or(least, |window| greatest.saturating_sub(window));
-        let by = by.max(least);
+        // Algorithms may give a time of 0 a meaning of its own.
+        let by = by.max(least).saturating_sub(self.clock_reduction.into());
         if by == 0 {
             return;
         }
@@ -434,7 +448,16 @@ impl<'w> World<'w> {
 
     /// Returns the state after an action.
     pub(crate) fn after(&self, state: &State, Action { kind, crash_after }: Action) -> State {
-        self.apply(state, kind, crash_after).0
+        let mut next = state.clone();
+        self.apply(&mut next, kind, crash_after);
+        next
+    }
+
+    /// Returns the state after an action, not in its canonical form.
+    fn raw_after(&self, state: &State, Action { kind, crash_after }: Action) -> State {
+        let mut next = state.clone();
+        self.raw_apply(&mut next, kind, crash_after);
+        next
     }
 
     /// Adds the successor by an action, and the successors in which the process crashes in the
@@ -446,23 +469,27 @@ impl<'w> World<'w> {
         class: Option<FairnessClass>,
         successors: &mut Vec<Next>,
     ) {
-        let (next, multicast) = self.apply(state, kind, None);
-        successors.push(Successor {
-            action: Action { kind, crash_after: None },
-            class,
-            state: next,
-        });
+        let multicast = self.push_one(state, Action { kind, crash_after: None }, class, successors);
         if state.budget.crashes > 0 {
             for sends in 0..multicast {
-                let crash_after = Some(sends);
-                let (next, _) = self.apply(state, kind, crash_after);
-                successors.push(Successor {
-                    action: Action { kind, crash_after },
-                    class: None,
-                    state: next,
-                });
+                let action = Action { kind, crash_after: Some(sends) };
+                self.push_one(state, action, None, successors);
             }
         }
+    }
+
+    /// Adds the successor by an action. Returns the number of recipients of the process's first multicast.
+    fn push_one(
+        &self,
+        state: &State,
+        action: Action,
+        class: Option<FairnessClass>,
+        successors: &mut Vec<Next>,
+    ) -> u8 {
+        // The state is changed where it stays, because moving it takes as long as most changes.
+        successors.push(Successor { action, class, state: state.clone() });
+        let next = successors.last_mut().expect("it was pushed");
+        self.apply(&mut next.state, action.kind, action.crash_after)
     }
 
     /// Adds the successors by commands, deliveries, crash notices and ends of suspicions at one process.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use quorate_algorithms::agreement::{SyncConsensus, SyncConsensusShort};
-use quorate_algorithms::election::Bully;
+use quorate_algorithms::election::{Bully, ChangRoberts};
 use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
@@ -293,4 +293,96 @@ fn no_action_is_postponed_forever_if_states_recur() {
         panic!("the action was postponed forever");
     };
     assert_eq!(found.steps, ["advance", "advance", "advance", "advance", "act"]);
+}
+
+/// Steps that skip states: 0 to 1 and 2, 1 to 2, and so on to the last one, from which a step may lead back to the first.
+struct Skipping {
+    recurs: bool,
+}
+
+impl Model for Skipping {
+    type State = u8;
+    type Action = &'static str;
+
+    fn initial_states(&self) -> Vec<u8> {
+        vec![0]
+    }
+
+    fn fingerprint(&self, state: &u8) -> Fingerprint {
+        fingerprint_of(state)
+    }
+
+    fn successors(&self, state: &u8, successors: &mut Vec<Successor<u8, &'static str>>) {
+        let mut push = |action, state| {
+            successors.push(Successor { action, class: Some(FairnessClass(0)), state });
+        };
+        match *state {
+            ..8 => {
+                push("step", state + 1);
+                push("skip", state + 2);
+            }
+            8 => push("step", 9),
+            _ if self.recurs => push("again", 0),
+            _ => {}
+        }
+    }
+
+    fn broken(&self, _: &u8) -> Option<Property> {
+        None
+    }
+
+    fn broken_when_quiescent(&self, _: &u8) -> Option<Property> {
+        None
+    }
+
+    fn waiting(&self, _: &u8) -> u8 {
+        0
+    }
+
+    fn starvation_property(&self) -> Option<Property> {
+        Some(Property::ME2)
+    }
+
+    fn goals_reached(&self, _: &u8) -> u64 {
+        0
+    }
+
+    fn goals(&self) -> u64 {
+        0
+    }
+
+    fn is_reduced(&self) -> bool {
+        false
+    }
+
+    fn bytes(&self, _: &u8) -> usize {
+        1
+    }
+}
+
+impl PackedModel for Skipping {
+    fn pack(&self, state: &u8, bytes: &mut Vec<u8>) {
+        bytes.push(*state);
+    }
+
+    fn unpack(&self, bytes: &mut &[u8]) -> u8 {
+        let (state, rest) = bytes.split_first().expect("a state has one byte");
+        *bytes = rest;
+        *state
+    }
+}
+
+/// State 2 is found before state 1 is expanded, which leads to it as well. That is no cycle, and the second pass tells.
+#[test]
+fn runs_of_different_lengths_may_lead_to_one_state_and_end() {
+    assert_eq!(same(|| Skipping { recurs: false }, BOUNDS), (10, true));
+    assert_eq!(same(|| Skipping { recurs: true }, BOUNDS), (10, false));
+    let elections = || {
+        let setup = Setup::new(3);
+        let candidates = ProcessId::all(3).map(|id| setup.candidates.of(id)).collect();
+        let users = ElectionUsers { requests: vec![1; 3], candidates };
+        World::new(3, move |id| ChangRoberts::build(&setup, id), users)
+    };
+    let (states, every_run_ends) = same(elections, BOUNDS);
+    assert!(states > 100 && every_run_ends, "{states} states");
 }

@@ -48,6 +48,11 @@ impl ErasedMessage {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
+
+    fn downcast_mut<M: 'static>(&mut self) -> Option<&mut M> {
+        let any: &mut dyn Any = &mut *self.0;
+        any.downcast_mut()
+    }
 }
 
 /// Bounds on every part of a process: state, commands and outputs.
@@ -138,6 +143,9 @@ trait DynProcess<C: Data, O: Data, E: Reason>: DynData {
     fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage;
     fn waits_for(&self) -> ProcessSet;
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64));
+    fn forget_dead_values(&mut self);
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut ErasedMessage);
+    fn greatest_compared(&self) -> Option<u64>;
     fn renamed(&self, name: Renaming<'_>) -> Option<Box<dyn DynProcess<C, O, E>>>;
 }
 
@@ -195,6 +203,20 @@ where
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         Process::visit_shift_invariant(self, visit);
+    }
+
+    fn forget_dead_values(&mut self) {
+        Process::forget_dead_values(self);
+    }
+
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut ErasedMessage) {
+        if let Some(message) = message.downcast_mut() {
+            Process::forget_dead_values_of(self, from, message);
+        }
+    }
+
+    fn greatest_compared(&self) -> Option<u64> {
+        Process::greatest_compared(self)
     }
 
     fn renamed(&self, name: Renaming<'_>) -> Option<Box<dyn DynProcess<C, O, E>>> {
@@ -257,6 +279,18 @@ impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         self.0.visit_shift_invariant(visit);
+    }
+
+    fn forget_dead_values(&mut self) {
+        self.0.forget_dead_values();
+    }
+
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut ErasedMessage) {
+        self.0.forget_dead_values_of(from, message);
+    }
+
+    fn greatest_compared(&self) -> Option<u64> {
+        self.0.greatest_compared()
     }
 
     fn renamed(&self, name: Renaming<'_>) -> Option<Self> {

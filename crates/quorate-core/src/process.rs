@@ -63,10 +63,29 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
 
     /// Visits every number of which only differences to other numbers matter, such as a logical clock or a count of all
     /// hops so far; if the algorithm sets timers, its times. A state explorer may lower all of them by the same amount, so
-    /// that equivalent states become equal.
+    /// that equivalent states become equal. It does not lower a logical clock from above 0 to 0.
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let _ = visit;
     }
+
+    /// Replaces values that no later step can read by fixed ones, such as the time of a request that was answered. A state
+    /// explorer calls it after each step if links are FIFO and lose nothing, and processes do not lie and do not recover. So
+    /// states that differ only in these values count as one. Whatever happens next, the process has to send the same as before.
+    fn forget_dead_values(&mut self) {}
+
+    /// Replaces values of a message in flight from `from` to this process that it cannot read, neither now nor after messages
+    /// that arrive earlier. Called like [`Self::forget_dead_values`].
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut Self::Message) {
+        let _ = (from, message);
+    }
+
+    /// The greatest number among those of [`Self::visit_shift_invariant`] with which this process may compare one that it
+    /// receives later, if no user makes a request any more; 0 if there is none. `None` if it is not known. A state explorer
+    /// takes all greater numbers for equal.
+    fn greatest_compared(&self) -> Option<u64> {
+        None
+    }
+
     /// The same process with every process that it names renamed. A state explorer may treat two worlds as one if they
     /// differ only by a permutation of the processes. `None` if the order of process ids matters, for instance as a
     /// tie-breaker between two requests.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use quorate_check::{Bounds, Budget};
+use quorate_check::{Bounds, Budget, Progress};
 use quorate_lab::exhaustive::{
     CheckConfig, CheckOutcome, CheckReport, Reductions, SafetyConfig, SafetyReport, explore,
 };
@@ -22,6 +22,7 @@ fn config(algorithm: &str, n: usize, requests: u8, budget: Budget) -> CheckConfi
         renewals: Some(0),
         reductions: Reductions::ALL,
         only: None,
+        validate: false,
         allow_partial: false,
         safety_only: Some(SafetyConfig::default()),
         bounds: Bounds { memory: 1 << 30, depth: u32::MAX },
@@ -32,8 +33,12 @@ fn config(algorithm: &str, n: usize, requests: u8, budget: Budget) -> CheckConfi
 /// Explores a world with these files, and stops after some blocks.
 fn part(config: &CheckConfig, safety: SafetyConfig, blocks: u32) -> CheckOutcome {
     let config = CheckConfig { safety_only: Some(safety), ..config.clone() };
-    let mut left = blocks;
-    let go_on = |_: &_| {
+    let (mut left, mut last) = (blocks, None);
+    let go_on = |progress: &Progress| {
+        // The second pass of a search for safety finds no states. It begins again if it is interrupted.
+        if last.replace(*progress) == Some(*progress) {
+            return ControlFlow::Continue(());
+        }
         left -= 1;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

@@ -40,7 +40,7 @@ use search::search;
 pub(crate) use allocation::allocation;
 pub(crate) use observed::{detection, snapshot};
 pub(crate) use replication::replication;
-pub use report::{CheckReport, CheckedProperty, SafetyReport};
+pub use report::{CheckReport, CheckedProperty, ExpectedSize, SafetyReport, ValidatedForms};
 
 /// Configuration of an exploration: the world of a scenario, without its times and without faults except traitors.
 #[derive(Clone, Debug)]
@@ -67,6 +67,8 @@ pub struct CheckConfig {
     pub safety_only: Option<SafetyConfig>,
     /// Limits of the exploration.
     pub bounds: Bounds,
+    /// Whether the canonical forms that the algorithm declares for its states are validated first, without reductions.
+    pub validate: bool,
     /// Whether an incomplete exploration is acceptable. Otherwise a world that is far too large is refused.
     pub allow_partial: bool,
     /// Number of threads to use.
@@ -88,6 +90,7 @@ impl CheckConfig {
             only: None,
             safety_only: None,
             bounds,
+            validate: false,
             allow_partial: false,
             threads: 1,
         }
@@ -114,15 +117,26 @@ pub struct Reductions {
     pub symmetry: bool,
     /// Treats states that differ only by the same amount in all logical clocks as one.
     pub clocks: bool,
+    /// Treats states that differ only in values that no later step can read as one.
+    pub dead_values: bool,
+    /// Treats states that differ only in the order in which timers were set as one.
+    pub timers: bool,
 }
 
 impl Reductions {
     /// Uses every reduction there is.
-    pub const ALL: Self = Self { partial_order: true, symmetry: true, clocks: true };
-    /// Uses the reductions on which the published numbers of states depend.
-    pub const USUAL: Self = Self { clocks: false, ..Self::ALL };
+    pub const ALL: Self =
+        Self { partial_order: true, symmetry: true, clocks: true, dead_values: true, timers: true };
     /// Uses no reduction at all.
-    pub const NONE: Self = Self { partial_order: false, symmetry: false, clocks: false };
+    pub const NONE: Self = Self {
+        partial_order: false,
+        symmetry: false,
+        clocks: false,
+        dead_values: false,
+        timers: false,
+    };
+    /// Uses the reductions on which the published numbers of states depend.
+    pub const USUAL: Self = Self { partial_order: true, symmetry: true, ..Self::NONE };
 }
 
 /// A report, and the counterexample to replay if a property is violated.
@@ -395,9 +409,10 @@ fn explore_world(
     // Only timers that may expire at any time are limited in number.
     world.budget = Budget { timeouts: 0, ..config.budget };
     world.fifo = scenario.fifo;
-    let Reductions { partial_order, symmetry, clocks } = config.reductions;
+    let Reductions { partial_order, symmetry, clocks, dead_values, timers } = config.reductions;
     (world.partial_order_reduction, world.symmetry_reduction) = (partial_order, symmetry);
-    world.clock_reduction = clocks;
+    (world.clock_reduction, world.dead_value_reduction) = (clocks, dead_values);
+    world.timer_reduction = timers;
     world.only = config.only;
     world.never_quiescent = profile.never_quiescent;
     if profile.assumes.contains(&Assumption::ServerUp) {
@@ -407,6 +422,7 @@ fn explore_world(
     world.never_expiring = all_but(scenario.processes, config.expirable.as_ref());
     world = world.with_traitors(&config.strategies(profile)?);
     checkpoint::check_resumed(config)?;
+    let validated = config.validate.then(|| validated(&world, profile.name)).transpose()?;
     let mut found = search(config, &world, config.bounds, Some(Stage::Untimed), on_progress)?;
     // Only a process that sets timers depends on the delay of messages.
     let is_timed = world.needs_timing();
@@ -437,12 +453,15 @@ fn explore_world(
         }
     }
     let Exploration { progress, end, .. } = &found.exploration;
-    let ended_early = matches!(end, End::Memory | End::Depth | End::Stopped);
     let (states, depth) = (progress.states, progress.depth);
-    let estimate = ended_early.then(|| quorate_check::estimate(&world, states, depth)).flatten();
+    let estimate = end.is_early().then(|| quorate_check::estimate(&world, states, depth)).flatten();
     let estimated_magnitude = estimate.map(|states| states.log10().round() as u32);
     let mut checked = CheckOutcome {
-        report: CheckReport { estimated_magnitude, ..report(config, &algorithm, &found) },
+        report: CheckReport {
+            estimated_magnitude,
+            validated,
+            ..report(config, &algorithm, &found)
+        },
         scenario: None,
         steps: Vec::new(),
     };
@@ -462,6 +481,19 @@ fn explore_world(
         }
     }
     Ok(checked)
+}
+
+/// Maximum number of states in which canonical forms are validated.
+const VALIDATED_MOST: usize = 2_000_000;
+
+/// Validates the canonical forms of an algorithm.
+fn validated(world: &World<'_>, name: &str) -> Result<ValidatedForms, CannotRun> {
+    match world.validate(VALIDATED_MOST) {
+        Ok((states, all)) => Ok(ValidatedForms { states: states as u64, all }),
+        Err(problem) => Err(CannotRun::Search(format!(
+            "{name} declares canonical forms that change what it does: {problem}"
+        ))),
+    }
 }
 
 /// Bit set of the processes that are not among the given ones. Without a set there are none.

@@ -55,6 +55,19 @@ pub enum Message {
     Release(u64),
 }
 
+/// Times of stamps of which only the order is left that a later step can read: an older one than the own request, the own
+/// request, a newer one. No clock shows them: stamps begin at 1.
+const OLDER: u64 = 0;
+const MINE: u64 = u64::MAX - 1;
+const NEWER: u64 = u64::MAX;
+
+/// Visits the time of a stamp, unless it was forgotten.
+fn visit_time(time: &mut u64, visit: &mut dyn FnMut(&mut u64)) {
+    if *time != OLDER && *time < MINE {
+        visit(time);
+    }
+}
+
 impl Lamport {
     /// Creates process `id` of n processes.
     pub fn new(n: usize, id: ProcessId) -> Self {
@@ -133,12 +146,66 @@ impl Process for Lamport {
         let queue = mem::take(&mut self.queue).into_iter();
         self.queue = queue
             .map(|mut stamp| {
-                visit(&mut stamp.time);
+                visit_time(&mut stamp.time, visit);
                 stamp
             })
             .collect();
         if let Phase::Waiting { mine, .. } | Phase::Inside { mine } = &mut self.phase {
-            visit(&mut mine.time);
+            visit_time(&mut mine.time, visit);
+        }
+    }
+
+    /// - A later request of its own is later than everything in the queue. So outside, all queued requests are older.
+    /// - While it waits, only whether a queued request is older or newer than its own is ever read.
+    /// - Once later messages than the own request have arrived from everyone, all requests to come are newer.
+    fn forget_dead_values(&mut self) {
+        let (mine, is_dead) = match &self.phase {
+            Phase::Outside => (None, true),
+            Phase::Waiting { mine, silent } => (Some(*mine), silent.is_empty()),
+            Phase::Inside { mine } => (Some(*mine), true),
+        };
+        let forgotten = |stamp: Stamp| match mine {
+            Some(mine) if stamp == mine => {
+                if is_dead {
+                    MINE
+                } else {
+                    mine.time
+                }
+            }
+            // Between two steps of a dead own request, a newer one may have arrived.
+            Some(mine) if mine.time == MINE && stamp.time != OLDER => NEWER,
+            Some(mine) if stamp > mine => NEWER,
+            _ => OLDER,
+        };
+        let queue = mem::take(&mut self.queue).into_iter();
+        self.queue = queue.map(|stamp| Stamp { time: forgotten(stamp), ..stamp }).collect();
+        if let Phase::Waiting { mine, .. } | Phase::Inside { mine } = &mut self.phase
+            && is_dead
+        {
+            mine.time = MINE;
+        }
+    }
+
+    /// A time that the clock has reached cannot advance it any more. Then only its order to the own request matters, and only
+    /// if that is not known already.
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut Message) {
+        let (Message::Request(time) | Message::Reply(time) | Message::Release(time)) = message;
+        if *time > self.clock.time() {
+            return;
+        }
+        let is_older = match &self.phase {
+            Phase::Waiting { mine, silent } => {
+                silent.contains(from) && Stamp { time: *time, process: from } < *mine
+            }
+            _ => false,
+        };
+        *time = if is_older { OLDER } else { self.clock.time() };
+    }
+
+    fn greatest_compared(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Waiting { mine, silent } if !silent.is_empty() => Some(mine.time),
+            _ => Some(0),
         }
     }
 
@@ -169,7 +236,7 @@ impl CoreMessage for Message {
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let (Self::Request(time) | Self::Reply(time) | Self::Release(time)) = self;
-        visit(time);
+        visit_time(time, visit);
     }
 
     fn forged(&self, choice: u64) -> Self {

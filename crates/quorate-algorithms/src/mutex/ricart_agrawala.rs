@@ -67,6 +67,9 @@ pub enum Message {
     Reply(u64),
 }
 
+/// Time of a request that is older than the own one, if nothing else about it can be read. Stamps begin at 1.
+const OLDER: u64 = 0;
+
 impl<R: PriorityRule> AskEveryone<R> {
     /// Creates process `id` of n processes.
     pub fn new(n: usize, id: ProcessId) -> Self {
@@ -150,6 +153,28 @@ impl<R: PriorityRule> Process for AskEveryone<R> {
         }
     }
 
+    /// A time that the clock has reached cannot advance it any more. Then only its order to the own request matters.
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut Message) {
+        let now = self.clock.time();
+        match message {
+            Message::Request(time) if *time <= now => {
+                let theirs = Stamp { time: *time, process: from };
+                let is_older =
+                    matches!(self.phase, Phase::Waiting { .. }) && !self.precedes(theirs);
+                *time = if is_older { OLDER } else { now };
+            }
+            Message::Reply(time) if *time <= now => *time = now,
+            _ => {}
+        }
+    }
+
+    fn greatest_compared(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Waiting { mine, .. } => Some(mine.time),
+            _ => Some(0),
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         match &self.phase {
             Phase::Waiting { missing, .. } => missing.clone(),
@@ -177,7 +202,9 @@ impl CoreMessage for Message {
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let (Self::Request(time) | Self::Reply(time)) = self;
-        visit(time);
+        if *time != OLDER {
+            visit(time);
+        }
     }
 
     fn forged(&self, choice: u64) -> Self {

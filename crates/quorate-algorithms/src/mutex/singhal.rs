@@ -56,6 +56,9 @@ pub enum Message {
     Reply(u64),
 }
 
+/// Time of a request that is older than the own one, if nothing else about it can be read. Stamps begin at 1.
+const OLDER: u64 = 0;
+
 impl Singhal {
     /// Creates process `id`. At first it needs the permission of all smaller ids, so that of any two processes
     /// one asks the other.
@@ -154,6 +157,27 @@ impl Process for Singhal {
         }
     }
 
+    /// A time that the clock has reached cannot advance it any more. Then only its order to the own request matters.
+    fn forget_dead_values_of(&self, from: ProcessId, message: &mut Message) {
+        let now = self.clock.time();
+        match message {
+            Message::Request(time) if *time <= now => {
+                let theirs = Stamp { time: *time, process: from };
+                let is_older = matches!(self.phase, Phase::Waiting(mine) if theirs < mine);
+                *time = if is_older { OLDER } else { now };
+            }
+            Message::Reply(time) if *time <= now => *time = now,
+            _ => {}
+        }
+    }
+
+    fn greatest_compared(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Waiting(mine) => Some(mine.time),
+            _ => Some(0),
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         match self.phase {
             Phase::Waiting(_) => self.request_set.clone(),
@@ -181,7 +205,9 @@ impl CoreMessage for Message {
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         let (Self::Request(time) | Self::Reply(time)) = self;
-        visit(time);
+        if *time != OLDER {
+            visit(time);
+        }
     }
 
     fn forged(&self, choice: u64) -> Self {

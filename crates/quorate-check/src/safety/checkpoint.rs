@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::{Fingerprint, FingerprintHasher};
 
-const FORMAT: &[u8; 24] = b"quorate check search  1\n";
+const FORMAT: &[u8; 24] = b"quorate check search  2\n";
 
 /// Returns the identity of the search whose checkpoint this file is.
 pub fn checkpoint_identity(path: &Path) -> io::Result<Fingerprint> {

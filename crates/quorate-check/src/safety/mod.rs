@@ -4,8 +4,8 @@
 //!   for one, so a state may be missed. The probability is computed from the number of states (`omission.rs`).
 //! - **States that wait to be expanded** are kept as bytes (`frontier.rs`), all others not at all.
 //! - **Edges** are not kept. A step to a state that is no deeper is noticed. Without such a step every run ends, and a process
-//!   that waits forever does so in a final state, which is checked. With such a step nothing is known about processes that
-//!   wait forever.
+//!   that waits forever does so in a final state, which is checked. With such a step a second pass tells whether there is a cycle
+//!   (`second_pass.rs`). If there is one, nothing is known about processes that wait forever.
 //! - **The way to a state** takes about a byte (`trail.rs`).
 //! - **If memory is short**, the states that wait are moved to a file (`spill.rs`). A search that has to stop is written to
 //!   another one, and continued by another run of the program (`checkpoint.rs`).
@@ -25,6 +25,7 @@ mod batch;
 mod checkpoint;
 mod frontier;
 mod omission;
+mod second_pass;
 mod spill;
 mod table;
 mod trail;
@@ -39,6 +40,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::{Bounds, Counterexample, End, Exploration, Fingerprint, PackedModel, Progress};
 
+use crate::estimate::Forecast;
 use batch::{Added, Candidates};
 use checkpoint::{CheckpointReader, CheckpointWriter, invalid};
 use frontier::{Frontier, Segment};
@@ -54,8 +56,7 @@ pub struct SafetyExploration<A> {
     pub exploration: Exploration<A>,
     /// Upper bound on the probability that a state was missed because its fingerprint is that of another state.
     pub omission_probability: f64,
-    /// Whether no step leads to a state that is no deeper. Then every run ends, and if all states were visited, no process
-    /// waits forever.
+    /// Whether every run ends, as far as states were visited. If all were, no process waits forever.
     pub is_acyclic: bool,
 }
 
@@ -105,9 +106,18 @@ pub fn explore_safety_with<M: PackedModel + ?Sized>(
 ) -> io::Result<SafetyExploration<M::Action>> {
     let mut search = Search::new(model);
     let end = search.run(bounds, files, &mut on_progress)?;
+    if end.is_early() {
+        search.progress.expected = search.forecast.expected(model);
+    }
+    let mut is_acyclic = !search.has_back_edge;
+    if !is_acyclic && matches!(end, End::Exhausted) && model.starvation_property().is_some() {
+        let progress = search.progress;
+        let goes_on = || on_progress(&progress).is_continue();
+        is_acyclic = second_pass::every_run_ends(model, &mut search.table, goes_on);
+    }
     Ok(SafetyExploration {
         omission_probability: omission::probability(search.progress.states, table::BITS),
-        is_acyclic: !search.has_back_edge,
+        is_acyclic,
         exploration: Exploration { progress: search.progress, bytes_most: search.bytes_most, end },
     })
 }
@@ -125,6 +135,7 @@ struct Search<'m, M: PackedModel + ?Sized> {
     has_back_edge: bool,
     goals_reached: u64,
     progress: Progress,
+    forecast: Forecast,
     bytes_most: u64,
 }
 
@@ -141,6 +152,7 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
             has_back_edge: false,
             goals_reached: 0,
             progress: Progress::default(),
+            forecast: Forecast::default(),
             bytes_most: 0,
         }
     }
@@ -172,6 +184,7 @@ impl<'m, M: PackedModel + ?Sized> Search<'m, M> {
             if self.next.states() == 0 {
                 break;
             }
+            self.progress.expected = self.forecast.add(self.model, self.next.states());
             if self.has_begun {
                 self.progress.depth += 1;
             }
@@ -331,6 +344,8 @@ impl<M: PackedModel + ?Sized> Search<'_, M> {
             ] {
                 out.number(number)?;
             }
+            out.number(self.forecast.widths().len() as u64)?;
+            self.forecast.widths().iter().try_for_each(|width| out.number(*width))?;
             self.table.write(out)?;
             self.trail.write(out)?;
             self.frontier.write(out)?;
@@ -346,7 +361,10 @@ impl<M: PackedModel + ?Sized> Search<'_, M> {
         }
         let [states, steps, depth, queue, expanded, goals_reached, flags, bytes_most] = numbers;
         let depth = u32::try_from(depth).map_err(|_| invalid("it is damaged"))?;
-        self.progress = Progress { states, steps, depth, queue, bytes: 0 };
+        self.progress = Progress { states, steps, depth, queue, ..Progress::default() };
+        let depths = input.length(size_of::<u64>() as u64)?;
+        let widths = (0..depths).map(|_| input.number()).collect::<io::Result<_>>()?;
+        self.forecast = Forecast::of_widths(widths);
         (self.expanded, self.goals_reached) = (expanded, goals_reached);
         (self.has_back_edge, self.bytes_most, self.has_begun) = (flags != 0, bytes_most, true);
         self.table = Table::read(&mut input)?;

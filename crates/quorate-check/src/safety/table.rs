@@ -123,10 +123,26 @@ impl Table {
             return;
         }
         self.tag = 1;
+        self.clear_tags();
+    }
+
+    /// Makes the tags of all states 0.
+    pub(super) fn clear_tags(&mut self) {
         self.groups.par_iter_mut().for_each(|group| {
             let slots = group.iter_mut().flat_map(|part| &mut part.slots);
             slots.for_each(|slot| *slot &= !TAG_MOST);
         });
+    }
+
+    /// Changes the tag of a state. Returns its former one; `None` if the state is not in the set.
+    pub(super) fn replace_tag(&mut self, print: Fingerprint, tag: u64) -> Option<u64> {
+        let print = words(print);
+        let part = &mut self.groups[table_of(print)][part_of(print)];
+        let place = part.place(kept(print));
+        let slot = &mut part.slots[place];
+        let before = (*slot != 0).then_some(*slot & TAG_MOST)?;
+        *slot = *slot & !TAG_MOST | tag;
+        Some(before)
     }
 
     /// Memory in bytes, including what each thread needs temporarily while a table grows.

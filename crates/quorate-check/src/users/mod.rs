@@ -41,6 +41,12 @@ pub trait Users: Send + Sync {
     /// The command that a user may issue now, and whether it must issue it eventually.
     fn next_command(&self, user: &Self::UserState) -> Option<(Self::Command, bool)>;
 
+    /// Whether the user may make a request, now or later. Commands that a request entails, such as to leave, do not count.
+    fn may_request(&self, user: &Self::UserState) -> bool {
+        let _ = user;
+        true
+    }
+
     /// Called when a user issues a command to its process.
     fn on_command(&self, user: &mut Self::UserState, command: &Self::Command);
 

@@ -56,6 +56,10 @@ impl Users for MutexUsers {
         }
     }
 
+    fn may_request(&self, user: &MutexUserState) -> bool {
+        user.remaining > 0
+    }
+
     fn on_command(&self, user: &mut MutexUserState, command: &Command) {
         match command {
             Command::Acquire => {

@@ -36,6 +36,12 @@ pub(super) trait NodeStore: Send + Sync {
     /// Number of a message after the same change.
     fn lowered_message(&self, message: u32, by: u64) -> u32;
 
+    /// Number of a message whose counters above `most` become `most`.
+    fn capped_message(&self, message: u32, most: u64) -> u32;
+
+    /// Number of a message in flight to a node, without values that are dead there.
+    fn received_form(&self, node: u32, from: u8, message: u32) -> u32;
+
     /// Number of a message that has been in flight for one instant more.
     fn aged_message(&self, message: u32) -> u32;
 
@@ -77,8 +83,8 @@ pub(super) trait NodeStore: Send + Sync {
     fn needs_timing(&self) -> bool;
 
     /// Lets timers run, with `bound` as the maximum delay of a message, or at any time without one. Numbers assigned before
-    /// become invalid.
-    fn enable_timers(&mut self, bound: Option<Span>);
+    /// become invalid. If `sorted`, the order in which a process has set its timers is forgotten.
+    fn enable_timers(&mut self, bound: Option<Span>, sorted: bool);
 
     /// Makes processes Byzantine. Must be called before any input.
     fn set_traitors(&mut self, traitors: &[(ProcessId, Strategy)]);
@@ -104,6 +110,10 @@ pub(super) struct NodeSummary {
     pub(super) timers: Box<[(u8, bool)]>,
     /// Range of its counters of which only differences matter.
     pub(super) counters: Option<CounterRange>,
+    /// Whether it is up and its user may make a request, now or later.
+    pub(super) may_request: bool,
+    /// The greatest counter to which it may compare another if no user makes a request any more; `None` if it is not known.
+    pub(super) compared: Option<u64>,
     /// Memoized results of inputs to it.
     pub(super) memo: Memo,
 }
@@ -142,6 +152,7 @@ pub(super) struct TypedNodeStore<P: Process, U: Users, F> {
     /// Maximum delay of a message, if time advances in instants.
     bound: Option<Span>,
     runs_timers: bool,
+    sorts_timers: bool,
     needs_timing: AtomicBool,
     nodes: Interner<Node<P, U::UserState>>,
     messages: Interner<StoredMessage<P::Message>>,
@@ -161,6 +172,7 @@ where
             traitors: Vec::new(),
             bound: None,
             runs_timers: false,
+            sorts_timers: false,
             needs_timing: AtomicBool::new(false),
             nodes: Interner::default(),
             messages: Interner::default(),
@@ -203,8 +215,11 @@ where
         id: u8,
         mut process: Option<P>,
         user: U::UserState,
-        pending: Pending<P::Timer>,
+        mut pending: Pending<P::Timer>,
     ) -> u32 {
+        if self.sorts_timers {
+            pending.sort();
+        }
         let print = fingerprint_of(&(id, &process, &user, &pending));
         self.nodes.intern(print, || {
             let counters = CounterRange::of(|visit| {
@@ -213,6 +228,8 @@ where
             let (awaits_round, timers) = (pending.round, pending.summary());
             let mut summary = self.users.summarize(&user, awaits_round, timers, counters);
             (summary.id, summary.exists) = (id, process.is_some());
+            summary.may_request &= process.is_some();
+            summary.compared = process.as_ref().map_or(Some(0), Process::greatest_compared);
             Node { process, user, pending, summary }
         })
     }
@@ -233,10 +250,15 @@ where
 
     /// Number of a node after all counters of which only differences matter are lowered by `by`, but not below 0.
     fn lowered(&self, id: u8, node: &Node<P, U::UserState>, by: u64) -> u32 {
-        let mut process = node.process.clone();
-        if let Some(process) = &mut process {
+        self.changed(id, node, |process| {
             process.visit_shift_invariant(&mut |number| *number = number.saturating_sub(by));
-        }
+        })
+    }
+
+    /// Number of a node whose process is changed.
+    fn changed(&self, id: u8, node: &Node<P, U::UserState>, change: impl FnOnce(&mut P)) -> u32 {
+        let mut process = node.process.clone();
+        process.as_mut().map(change);
         self.intern_node(id, process, node.user.clone(), node.pending.clone())
     }
 
@@ -263,6 +285,8 @@ trait Summarize: Users {
             is_satisfied: self.is_satisfied(user),
             is_inside: self.is_inside(user),
             exists: false,
+            may_request: self.may_request(user),
+            compared: None,
             awaits_round,
             timers,
             counters,
@@ -306,6 +330,15 @@ where
                 return Transition::silent(down);
             }
             Input::Lowered(by) => return Transition::silent(self.lowered(id, node, by)),
+            Input::Forget => {
+                return Transition::silent(self.changed(id, node, P::forget_dead_values));
+            }
+            Input::Capped(most) => {
+                let capped = self.changed(id, node, |process| {
+                    process.visit_shift_invariant(&mut |number| *number = most.min(*number));
+                });
+                return Transition::silent(capped);
+            }
             _ => {}
         }
         let mut process = node.process.clone().expect("a crashed process receives no input");
@@ -326,7 +359,12 @@ where
                 pending.round = false;
                 process.on_round_end(round.into(), &mut out);
             }
-            Input::Renamed(_) | Input::Crash { .. } | Input::Lowered(_) => {}
+            Input::Renamed(_)
+            | Input::Crash { .. }
+            | Input::Lowered(_)
+            | Input::Forget
+            | Input::Capped(_)
+            | Input::Incoming { .. } => unreachable!("it is no input to the process"),
             Input::Expired(index) => {
                 let armed = pending.timers.remove(index.into());
                 process.on_timer(armed.timer, &mut out);
@@ -402,6 +440,19 @@ where
         self.intern_message(message)
     }
 
+    fn capped_message(&self, message: u32, most: u64) -> u32 {
+        let mut message = self.messages.get(message).message.clone();
+        message.visit_shift_invariant(&mut |number| *number = most.min(*number));
+        self.intern_message(message)
+    }
+
+    fn received_form(&self, node: u32, from: u8, message: u32) -> u32 {
+        let Some(process) = &self.nodes.get(node).process else { return message };
+        let mut form = self.messages.get(message).message.clone();
+        process.forget_dead_values_of(process_id(from), &mut form);
+        self.intern_message(form)
+    }
+
     fn aged_message(&self, message: u32) -> u32 {
         let own = self.messages.get(message);
         if own.summary.counters.is_none() {
@@ -468,8 +519,8 @@ where
         self.needs_timing.load(Ordering::Relaxed)
     }
 
-    fn enable_timers(&mut self, bound: Option<Span>) {
-        (self.bound, self.runs_timers) = (bound, true);
+    fn enable_timers(&mut self, bound: Option<Span>, sorted: bool) {
+        (self.bound, self.runs_timers, self.sorts_timers) = (bound, true, sorted);
         self.needs_timing = AtomicBool::new(false);
         (self.nodes, self.messages) = (Interner::default(), Interner::default());
     }

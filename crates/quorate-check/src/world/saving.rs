@@ -79,7 +79,9 @@ impl World<'_> {
             return self.store.has_message(cause.number);
         }
         let has_message = match Input::of_key(cause.key) {
-            Some((Input::Message { message, .. }, _)) => self.store.has_message(message),
+            Some((Input::Message { message, .. } | Input::Incoming { message, .. }, _)) => {
+                self.store.has_message(message)
+            }
             _ => true,
         };
         has_message && self.store.has_node(cause.number)
@@ -106,6 +108,9 @@ impl World<'_> {
                 if let Some(renaming) = renaming_of(renaming) {
                     self.renamed_node(id, number, renaming)?;
                 }
+            }
+            (Input::Incoming { from, message }, _) => {
+                self.received_form(number, from, message);
             }
             (input, crash_after) => drop(self.transition(id, number, input, crash_after)),
         }

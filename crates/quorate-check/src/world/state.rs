@@ -8,7 +8,7 @@ use super::{Budget, PROCESSES_MOST};
 use crate::{Fingerprint, FingerprintHasher};
 
 /// A state of the world.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct State {
     /// Number of each process's node, then the messages in flight.
     words: SmallVec<[u32; 20]>,
@@ -27,6 +27,13 @@ pub struct State {
     /// Pairs (observer, victim): the observer was notified of the victim's crash and not of its recovery.
     /// Empty if processes cannot recover.
     pub(super) notified: Pairs,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        // `SmallVec::clone` copies word by word.
+        Self { words: SmallVec::from_slice(&self.words), ..*self }
+    }
 }
 
 /// A message in flight in one word: its link, whether it was sent before this instant, and its number.
@@ -218,11 +225,15 @@ impl State {
 
     /// Replaces the number of every message in flight.
     pub(super) fn map_messages(&mut self, change: impl Fn(u32) -> u32) {
+        self.map_envelopes(|envelope| change(envelope.message()));
+    }
+
+    /// Replaces the number of the message in every envelope.
+    pub(super) fn map_envelopes(&mut self, change: impl Fn(Envelope) -> u32) {
         for word in &mut self.words[usize::from(self.n)..] {
             let envelope = Envelope(*word);
             let late = *word & LATE;
-            *word =
-                Envelope::new(envelope.from(), envelope.to(), change(envelope.message())).0 | late;
+            *word = Envelope::new(envelope.from(), envelope.to(), change(envelope)).0 | late;
         }
     }
 
@@ -233,7 +244,7 @@ impl State {
             set.fold(0, |bits, process| bits | 1 << names[usize::from(process)])
         };
         Self {
-            words: nodes.iter().copied().collect(),
+            words: SmallVec::from_slice(nodes),
             up: bits(self.up),
             round_end_pending: bits(self.round_end_pending),
             pending_notices: self.pending_notices.renamed(names),

@@ -4,6 +4,8 @@
 //!   that must have arrived has arrived, and before every timer that is due has expired.
 //! - A timer of exactly k bounds expires k instants later, in any order with the other actions of that instant. A timer of
 //!   slightly more expires after all messages due by then have arrived, which is the purpose of the extra time.
+//! - Which of the timers of a process expires first depends on when they expire and not on when they were set. So the order in
+//!   which they were set can be forgotten (`World::timer_reduction`).
 //! - While no message is in flight and no timer runs, time stands still.
 //!
 //! Delays lie between zero and the bound, and timers last several bounds. For such systems whole instants are sufficient to
@@ -17,12 +19,26 @@
 //! [`quorate_core::Process::visit_shift_invariant`] decrease by one bound with each instant, and so do the times
 //! in messages. So states recur.
 
+use std::hash::Hash;
+
 use quorate_core::Span;
 
 use super::{ActionKind, FairnessClass, Next, State, World};
+use crate::fingerprint_of;
 
 /// Times that lie this many bounds or more in the past are all equal.
 pub(super) const HORIZON: u64 = 16;
+
+/// The way in which timers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timing {
+    /// There are no timers.
+    None,
+    /// Time advances in instants.
+    Instants,
+    /// Timers expire at any time.
+    AnyTime,
+}
 
 /// Events that a process waits for besides messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +75,14 @@ impl<T: PartialEq> Pending<T> {
         let remaining = u8::try_from(after.0 / bound.0.max(1)).unwrap_or(u8::MAX);
         let after_deliveries = !after.0.is_multiple_of(bound.0.max(1));
         self.timers.push(Armed { timer, remaining, after_deliveries });
+    }
+
+    /// Brings the timers into an order that does not depend on the order in which they were set.
+    pub(super) fn sort(&mut self)
+    where
+        T: Hash,
+    {
+        self.timers.sort_by_key(fingerprint_of);
     }
 
     pub(super) fn cancel(&mut self, timer: &T) {

@@ -85,6 +85,15 @@ pub(super) enum Input {
     },
     /// Not an input to the process: all counters of which only differences matter decrease by this much.
     Lowered(u64),
+    /// Not an input to the process: it forgets dead values.
+    Forget,
+    /// Not an input to the process: all counters of which only differences matter that are greater become this one.
+    Capped(u64),
+    /// Not an input to the process, only the memo key of a message in flight to it without dead values.
+    Incoming {
+        from: u8,
+        message: u32,
+    },
 }
 
 /// Number of bits of a memo key below the tag and the crash.
@@ -106,6 +115,9 @@ impl Input {
             Self::Recovered => (9, 0),
             Self::Crash { may_recover } => (10, u64::from(may_recover)),
             Self::Lowered(by) => (11, by),
+            Self::Forget => (12, 0),
+            Self::Capped(most) => (13, most),
+            Self::Incoming { from, message } => (14, u64::from(from) << 32 | u64::from(message)),
         };
         assert!(payload < 1 << PAYLOAD_BITS, "counters of small worlds are small");
         let crash = crash_after.map_or(0, |sends| u64::from(sends) + 1);
@@ -128,6 +140,9 @@ impl Input {
             9 => Self::Recovered,
             10 => Self::Crash { may_recover: payload != 0 },
             11 => Self::Lowered(payload),
+            12 => Self::Forget,
+            13 => Self::Capped(payload),
+            14 => Self::Incoming { from: (payload >> 32) as u8, message: payload as u32 },
             _ => return None,
         };
         Some((input, ((key >> PAYLOAD_BITS) as u8).checked_sub(1)))
@@ -143,6 +158,8 @@ pub(super) enum MessageChange {
     Aged,
     /// All its counters of which only differences matter decrease by this much.
     Lowered(u64),
+    /// All its counters of which only differences matter that are greater become this one.
+    Capped(u64),
 }
 
 impl MessageChange {
@@ -155,6 +172,10 @@ impl MessageChange {
                 assert!(by < 1 << 56, "counters of small worlds are small");
                 2 << 56 | by
             }
+            Self::Capped(most) => {
+                assert!(most < 1 << 56, "counters of small worlds are small");
+                3 << 56 | most
+            }
         }
     }
 
@@ -165,6 +186,7 @@ impl MessageChange {
             0 => Some(Self::Renamed(payload as u32)),
             1 => Some(Self::Aged),
             2 => Some(Self::Lowered(payload)),
+            3 => Some(Self::Capped(payload)),
             _ => None,
         }
     }
@@ -178,6 +200,7 @@ impl World<'_> {
         recall(self.number, owner, key, || memo().recall(key)).unwrap_or_else(|| {
             let changed = match change {
                 MessageChange::Lowered(by) => self.store.lowered_message(message, by),
+                MessageChange::Capped(most) => self.store.capped_message(message, most),
                 MessageChange::Aged => self.store.aged_message(message),
                 MessageChange::Renamed(_) => unreachable!("not every message can be renamed"),
             };
@@ -226,6 +249,9 @@ mod tests {
             Input::Crash { may_recover: true },
             Input::Crash { may_recover: false },
             Input::Lowered(1 << 40),
+            Input::Forget,
+            Input::Capped(1 << 40),
+            Input::Incoming { from: 7, message: (1 << 25) - 1 },
         ];
         for (input, crash_after) in
             inputs.iter().flat_map(|it| [(*it, None), (*it, Some(0)), (*it, Some(5))])

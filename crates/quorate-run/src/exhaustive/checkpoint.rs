@@ -65,8 +65,14 @@ pub(super) fn with_files<R>(
 fn identity(config: &CheckConfig, stage: Stage) -> Fingerprint {
     let bounds = Bounds { memory: 0, depth: 0 };
     let safety_only = None;
-    let same =
-        CheckConfig { bounds, safety_only, threads: 0, allow_partial: true, ..config.clone() };
+    let same = CheckConfig {
+        bounds,
+        safety_only,
+        threads: 0,
+        allow_partial: true,
+        validate: false,
+        ..config.clone()
+    };
     fingerprint_of(&(format!("{same:?}"), stage, env!("CARGO_PKG_VERSION")))
 }
 

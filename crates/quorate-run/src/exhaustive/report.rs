@@ -34,13 +34,39 @@ pub struct CheckReport {
     /// Estimated number of all states as a power of ten, if the search ended early and paths are known to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_magnitude: Option<u32>,
+    /// Expected number of all states and length of the longest path, if the search ended early and paths are known to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedSize>,
     /// Peak memory use in bytes.
     pub bytes: u64,
+    /// The validation of the canonical forms, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validated: Option<ValidatedForms>,
     /// Facts about a search that checks only safety, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub safety_only: Option<SafetyReport>,
     /// Assumptions of the algorithm that the fault budget exceeds.
     pub outside: Vec<&'static str>,
+}
+
+/// Expected size of a world of which a part was explored. The range is wide, because it continues the part that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExpectedSize {
+    /// Number of all states, at least.
+    pub states_least: u64,
+    /// Number of all states, at most.
+    pub states_most: u64,
+    /// Length of the longest path, or slightly less.
+    pub depth: u32,
+}
+
+/// The states in which the canonical forms of an algorithm were validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ValidatedForms {
+    /// Number of states, without reductions.
+    pub states: u64,
+    /// Whether these are all states of the world.
+    pub all: bool,
 }
 
 /// Facts about a search that checks only safety.
@@ -178,6 +204,12 @@ pub(super) fn report(
         counterexample_steps: broken.map(|broken| broken.steps.len()),
         bounded_by,
         estimated_magnitude: None,
+        expected: found.progress.expected.filter(|_| found.end.is_early()).map(|it| ExpectedSize {
+            states_least: it.states_least,
+            states_most: it.states_most,
+            depth: it.depth,
+        }),
+        validated: None,
         bytes: found.bytes_most,
         safety_only: *safety_only,
         outside: beyond.iter().filter(|pair| outside(pair)).map(|(a, _)| a.id()).collect(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quorate_lab::exhaustive::Reductions;
 use quorate_sim::fault::Traitor;
 use quorate_sim::notation::{SetText, TreeText};
@@ -137,14 +137,14 @@ pub(crate) struct CheckFlags {
     pub(crate) depth: Option<u32>,
     /// Reductions to use: `order` explores deliveries that commute in one order only, `names` merges states that differ
     /// only by a renaming of identical processes, `clocks` merges states that differ only by the same amount in all logical
-    /// clocks, `yes` uses the first two, `all` uses all three, and `no` none
-    #[arg(
-        long,
-        value_name = "yes|no|all|order|names|clocks",
-        default_value = "yes",
-        hide_possible_values = true
-    )]
-    pub(super) reduce: Reduce,
+    /// clocks, `values` merges states that differ only in values that no later step can read, as the algorithm declares
+    /// them, `timers` merges states that differ only in the order in which timers were set; several are separated by commas. `yes` uses the first two, `all` uses all, and `no` none
+    #[arg(long, value_name = "NAME,..", default_value = "yes", value_parser = reductions)]
+    pub(crate) reduce: Reductions,
+    /// First check the reductions `clocks` and `values`: that each state behaves like the one that stands for it, in all states
+    /// without reductions, or in the first two million
+    #[arg(long)]
+    pub(crate) validate: bool,
     /// Look for violations of this property only
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) only: Option<String>,
@@ -185,24 +185,31 @@ impl CheckFlags {
     pub(crate) fn keeps_order(&self) -> bool {
         self.fifo == YesNo::Yes
     }
-
-    /// Reductions that the flags select.
-    pub(crate) fn reductions(&self) -> Reductions {
-        Reductions {
-            partial_order: matches!(self.reduce, Reduce::Yes | Reduce::All | Reduce::Order),
-            symmetry: matches!(self.reduce, Reduce::Yes | Reduce::All | Reduce::Names),
-            clocks: matches!(self.reduce, Reduce::All | Reduce::Clocks),
-        }
-    }
 }
 
-/// Selection of reductions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Reduce {
-    Yes,
-    No,
-    All,
-    Order,
-    Names,
-    Clocks,
+/// Reads the names of reductions.
+fn reductions(text: &str) -> Result<Reductions, String> {
+    match text {
+        "yes" => return Ok(Reductions::USUAL),
+        "no" => return Ok(Reductions::NONE),
+        "all" => return Ok(Reductions::ALL),
+        _ => {}
+    }
+    let mut reductions = Reductions::NONE;
+    for name in text.split(',') {
+        let reduction = match name {
+            "order" => &mut reductions.partial_order,
+            "names" => &mut reductions.symmetry,
+            "clocks" => &mut reductions.clocks,
+            "values" => &mut reductions.dead_values,
+            "timers" => &mut reductions.timers,
+            _ => {
+                return Err(format!(
+                    "there is no reduction `{name}`; there are order, names, clocks, values and timers, or yes, no and all"
+                ));
+            }
+        };
+        *reduction = true;
+    }
+    Ok(reductions)
 }

@@ -4,8 +4,11 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
+};
 use quorate_check::{Bounds, Budget, Progress};
 use quorate_core::{Property, Time};
 use quorate_lab::exhaustive::{self, CheckConfig, SafetyConfig};
@@ -22,6 +25,7 @@ use crate::files::AtomicFile;
 use crate::memory;
 use crate::picture::{self, PictureFile};
 use crate::print;
+use crate::print::check::few_digits;
 
 /// The explorer keeps a bit for each pair of processes in 64 bits. Larger worlds are too large to explore anyway.
 const PROCESSES_MOST: usize = 8;
@@ -38,7 +42,7 @@ pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
         exhaustive::explore(&config, |progress| {
             let resumed = flags.resume.is_some();
             let earlier = *earlier.get_or_insert(if resumed { progress.states } else { 0 });
-            show(&bar, progress, earlier);
+            show(&bar, progress, progress.states.saturating_sub(earlier));
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -116,7 +120,8 @@ fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
         expirable: flags.expiring.as_ref().map(|expiring| expiring.0.clone()),
         lease: flags.lease,
         renewals: Some(flags.renewals),
-        reductions: flags.reductions(),
+        reductions: flags.reduce,
+        validate: flags.validate,
         only: flags.only.as_deref().map(property).transpose()?,
         allow_partial: flags.depth.is_some() || flags.memory.is_some() || flags.spill.is_some(),
         safety_only: flags.safety_only.then(|| safety(flags)),
@@ -193,14 +198,30 @@ fn progress_bar() -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-/// Shows the progress. The speed is that of the states that were not found earlier.
-fn show(bar: &ProgressBar, progress: &Progress, earlier: u64) {
-    bar.set_position(progress.states.saturating_sub(earlier));
+/// Shows the progress, and the time left if it can be estimated. The speed is that of the states that this run has found.
+fn show(bar: &ProgressBar, progress: &Progress, new: u64) {
+    bar.set_position(new);
+    let left = progress.expected.map(|expected| {
+        let seconds_each = bar.elapsed().as_secs_f64() / new.max(1) as f64;
+        let left = |all: u64| {
+            let seconds = all.saturating_sub(progress.states) as f64 * seconds_each;
+            HumanDuration(Duration::from_secs_f64(seconds.min(f64::from(u32::MAX))))
+        };
+        format!(
+            " of about {}, {} to {} states in all, {} to {} left",
+            expected.depth,
+            few_digits(expected.states_least),
+            few_digits(expected.states_most),
+            left(expected.states_least),
+            left(expected.states_most)
+        )
+    });
     bar.set_message(format!(
-        "{} states, depth {}, {} queued, {}",
+        "{} states, {} queued, {}, depth {}{}",
         HumanCount(progress.states),
-        progress.depth,
         HumanCount(progress.queue),
-        HumanBytes(progress.bytes)
+        HumanBytes(progress.bytes),
+        progress.depth,
+        left.unwrap_or_default()
     ));
 }

@@ -49,15 +49,30 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
     let (style, verdict) = match (report.verdict, report.bounded_by) {
         ("holds", _) => (GOOD, format!("holds in all {states} states, to depth {depth}")),
         ("violated", _) => (BAD, format!("violated, found after {states} states")),
-        (_, why) => (
-            BOLD,
-            format!(
-                "no violation to depth {depth} in {states} states; the search is incomplete ({})",
-                why.unwrap_or("bounded")
-            ),
-        ),
+        (_, why) => {
+            let of_depth = report.expected.map(|it| format!(" of about {}", it.depth));
+            let of_states = report.expected.map(|it| {
+                let [least, most] = [it.states_least, it.states_most].map(few_digits);
+                format!(" of roughly {least} to {most}")
+            });
+            let (of_depth, of_states) =
+                (of_depth.unwrap_or_default(), of_states.unwrap_or_default());
+            (
+                BOLD,
+                format!(
+                    "no violation to depth {depth}{of_depth} in {states} states{of_states}; the search is incomplete ({})",
+                    why.unwrap_or("bounded")
+                ),
+            )
+        }
     };
     writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}")?;
+    if let Some(validated) = &report.validated {
+        let states = validated.states;
+        let of =
+            if validated.all { format!("all {states}") } else { format!("the first {states}") };
+        writeln!(out, "forms:   validated in {of} states without reductions")?;
+    }
     if let Some(safety) = &report.safety_only {
         writeln!(out, "scope:   {}", scope(safety, report.verdict))?;
     }
@@ -77,6 +92,14 @@ pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()
         (None, None) => {}
     }
     out.flush()
+}
+
+/// A large number as `2e8`, without digits that an estimate does not know.
+pub(crate) fn few_digits(number: u64) -> String {
+    match number {
+        ..10_000 => number.to_string(),
+        _ => format!("{:.0e}", number as f64),
+    }
 }
 
 /// The part of the properties that a search for safety has checked, and how likely it is that it has missed a state.

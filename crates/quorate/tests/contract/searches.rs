@@ -51,3 +51,48 @@ fn a_search_continues_after_its_memory_limit() {
         assert!(refused.stderr.contains(why), "{refused}");
     }
 }
+
+#[test]
+fn a_search_that_ends_early_expects_the_rest() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let world = "check lamport -n 3 --safety-only --reduce no";
+    let (whole, _) = report(directory.path(), world);
+    assert!(whole.get("expected").is_none(), "nothing is left");
+    let states = number(&whole["states"]);
+    let (part, run) = report(directory.path(), &format!("{world} --depth 17"));
+    let expected = &part["expected"];
+    let [least, most] = ["states_least", "states_most"].map(|field| number(&expected[field]));
+    assert!(number(&part["states"]) <= least && least <= states && states <= most, "{run}");
+    assert_eq!(expected["depth"], whole["depth"], "{run}");
+    let text = quorate(directory.path(), &format!("{world} --depth 17"));
+    assert!(text.stdout.contains("no violation to depth 17 of about 24 in"), "{text}");
+    // A search that is continued knows the depths that were explored before.
+    quorate(directory.path(), &format!("{world} --memory 1MB --checkpoint search"));
+    let (resumed, run) =
+        report(directory.path(), &format!("{world} --depth 17 --memory 1GB --resume search"));
+    assert_eq!(resumed["expected"], part["expected"], "{run}");
+}
+
+#[test]
+fn reductions_are_chosen_by_name() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let world = "check lamport -n 2 --requests 2 --reduce";
+    let mut states = Vec::new();
+    for names in ["no", "order", "clocks", "values", "clocks,values", "order,clocks,values", "all"]
+    {
+        let (found, run) = report(directory.path(), &format!("{world} {names}"));
+        assert_eq!(found["verdict"], "holds", "{run}");
+        states.push(number(&found["states"]));
+    }
+    assert!(states.iter().all(|some| *some <= states[0]) && states[4] < states[2], "{states:?}");
+    assert_eq!(states[5], states[6], "{states:?}");
+    let refused = quorate(directory.path(), &format!("{world} clock"));
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("there is no reduction `clock`"), "{refused}");
+    let (valid, run) = report(directory.path(), &format!("{world} all --validate"));
+    assert_eq!(
+        (number(&valid["validated"]["states"]), &valid["validated"]["all"]),
+        (states[0], &true.into()),
+        "{run}"
+    );
+}

@@ -14,6 +14,7 @@ use super::request::SweepError;
 use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value};
 use crate::campaign::CampaignRequest;
+use crate::exhaustive::{CheckConfig, Reductions, SafetyConfig};
 use crate::{CannotRun, exhaustive};
 
 use small_worlds::{SmallWorld, of_sound, of_specimen};
@@ -52,6 +53,9 @@ struct SearchResult {
     held: Vec<String>,
     broken: Option<String>,
     steps: Option<usize>,
+    /// The properties that were checked, if the search checked only safety.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    safety_only: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -111,9 +115,8 @@ impl Cell {
     fn answer(&self, seeds: u64) -> Result<CellResult, ExperimentError> {
         match self {
             Self::Search { small, .. } => {
-                let explored = exhaustive::explore(&small.config(), |_| ControlFlow::Continue(()));
-                Ok(match explored {
-                    Ok(checked) => CellResult::Search(SearchResult::new(&checked.report)),
+                Ok(match searched(small.config()) {
+                    Ok(result) => CellResult::Search(result),
                     // A world that cannot be explored is reported as refused.
                     Err(CannotRun::Search(why)) => CellResult::Refused(why),
                     Err(CannotRun::OtherFamily { problem, .. }) => CellResult::Refused(problem),
@@ -204,11 +207,38 @@ impl SearchResult {
                 Some(magnitude) => format!("{by}, of about 10^{magnitude} states"),
                 None => by.to_owned(),
             }),
+            safety_only: report.safety_only.map(|safety| {
+                let liveness = match safety.every_run_ends {
+                    true => "every run ends, so liveness as well",
+                    false => "liveness not checked",
+                };
+                let missed = safety.omission_probability;
+                format!("safety and deadlocks; {liveness}; a state was missed with probability {missed:.0e}")
+            }),
             held: with(Status::Holds).collect(),
             broken: with(Status::Violated).next(),
             steps: report.counterexample_steps,
         }
     }
+}
+
+/// Largest world that is worth a search for safety, as a power of ten: its states fit into the memory of a search.
+const SAFETY_MAGNITUDE_MOST: u32 = 9;
+
+/// Explores a world. If it does not fit into the memory, safety alone is checked, with every reduction. Such a search needs less
+/// memory, and fewer states.
+fn searched(config: CheckConfig) -> Result<SearchResult, CannotRun> {
+    let explore = |config: &CheckConfig| exhaustive::explore(config, |_| ControlFlow::Continue(()));
+    let full = explore(&config)?.report;
+    let is_worth_it = full.bounded_by == Some("memory")
+        && full.estimated_magnitude.is_some_and(|magnitude| magnitude <= SAFETY_MAGNITUDE_MOST);
+    if !is_worth_it {
+        return Ok(SearchResult::new(&full));
+    }
+    let (safety_only, reductions) = (Some(SafetyConfig::default()), Reductions::ALL);
+    let safety = explore(&CheckConfig { safety_only, reductions, ..config })?.report;
+    let is_further = safety.bounded_by.is_none() || safety.depth > full.depth;
+    Ok(SearchResult::new(if is_further { &safety } else { &full }))
 }
 
 /// Formats a number with thousands separators.
@@ -229,10 +259,13 @@ fn searches(all: &[(&Cell, &CellResult)]) -> Block {
         (Cell::Search { profile, small }, CellResult::Search(search))
             if profile.specimen.is_none() =>
         {
-            let verdict = match &search.bounded {
+            let mut verdict = match &search.bounded {
                 Some(why) => format!("holds to depth {}: {why}", search.depth),
                 None => search.verdict.clone(),
             };
+            if let Some(scope) = &search.safety_only {
+                verdict += &format!(" ({scope})");
+            }
             let (states, depth) = (grouped(search.states), search.depth.to_string());
             Some(vec![profile.name.to_owned(), small.words(), states, depth, verdict])
         }
@@ -435,7 +468,18 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
         notes.push(
             "Each search had 5 GiB of memory. One that needed more is listed with the depth that it reached and an \
              estimate of the number of all states: an order of magnitude, from the growth up to this depth and the \
-             length of random paths."
+             length of random paths. Worlds of more than about 10^9 states are not searched for safety either."
+                .to_owned(),
+        );
+    }
+    let only_safety =
+        |answer: &CellResult| matches!(answer, CellResult::Search(s) if s.safety_only.is_some());
+    if all.iter().any(|(_, answer)| only_safety(answer)) {
+        notes.push(
+            "Where a full search needed more than 5 GiB, safety and deadlocks were checked in a search that keeps 69 bits of \
+             each state, and uses all reductions (`quorate check --safety-only --reduce all`). The row says so, with an upper \
+             bound on the probability that a state was missed. Such a search keeps no steps between states. If every run \
+             ends, a process that waits forever does so in a final state, and liveness was checked as well."
                 .to_owned(),
         );
     }
@@ -451,4 +495,35 @@ fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
             .to_owned(),
     );
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_check::Bounds;
+    use quorate_sim::Scenario;
+    use quorate_sim::scenario::Requesters;
+
+    use super::*;
+
+    #[test]
+    fn a_world_that_is_too_large_for_a_full_search_is_searched_for_safety() {
+        let within = |memory| {
+            let scenario = Scenario { requesters: Requesters::All, ..Scenario::new("lamport", 3) };
+            let bounds = Bounds { memory, depth: u32::MAX };
+            let config = CheckConfig { allow_partial: true, ..CheckConfig::new(scenario, bounds) };
+            searched(config).expect("it can be explored")
+        };
+        let full = within(1 << 30);
+        assert_eq!((full.safety_only, full.bounded), (None, None));
+        let safety = within(20 << 20);
+        assert_eq!((safety.verdict.as_str(), safety.bounded), ("holds", None));
+        assert!(safety.states < full.states, "it uses every reduction");
+        assert_eq!((safety.depth, safety.held), (full.depth, full.held), "every run ends");
+        let scope = safety.safety_only.expect("it says so");
+        assert!(scope.contains("liveness as well") && scope.contains("probability"), "{scope}");
+        // Not even that fits. The row says how far it came, and of how many states.
+        let neither = within(100_000);
+        let reason = neither.bounded.expect("it ended early");
+        assert!(reason.starts_with("memory, of about 10^"), "{reason}");
+    }
 }
