@@ -88,7 +88,7 @@ async fn who_does_not_fit_is_told_why() {
         (
             Hello { from: p(5), ..hello() },
             RefusalReason::Unknown,
-            "p5 is not in the configuration of p1",
+            "p5 is not a member of the cluster, as far as p1 knows",
         ),
         (
             Hello { to: p(2), ..hello() },
