@@ -8,8 +8,8 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::time::Duration;
@@ -125,9 +125,10 @@ fn install(root: &Path, files: &[PathBuf], archive: Option<&Path>) -> io::Result
     let package = files.iter().find(|file| is_deb(file));
     let package = package.ok_or_else(|| io::Error::other("there is no package"))?;
     let id = process::id();
-    // The socket on which systemd would listen.
-    let name = format!("quorate-packages-{id}");
-    let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+    // The socket on which systemd would listen, in a folder that the throw-away root shares.
+    let notify = PathBuf::from(format!("/dev/shm/quorate-packages-{id}"));
+    let socket = UnixDatagram::bind(&notify)?;
+    fs::set_permissions(&notify, fs::Permissions::from_mode(0o666))?;
     socket.set_read_timeout(Some(Duration::from_secs(1)))?;
     // On an address of their own, ports are free.
     let [_, _, high, low] = id.to_be_bytes();
@@ -135,7 +136,9 @@ fn install(root: &Path, files: &[PathBuf], archive: Option<&Path>) -> io::Result
     let mut script = Command::new("unshare");
     script.args(["--mount", "--pid", "--fork", "--kill-child", "sh"]);
     script.arg(root.join("packaging/try-package.sh")).arg(package).arg(address).args(archive);
-    let output = script.env("NOTIFY_SOCKET", format!("@{name}")).output()?;
+    let output = script.env("NOTIFY_SOCKET", &notify).output();
+    fs::remove_file(&notify)?;
+    let output = output?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     if !output.status.success() {
