@@ -187,7 +187,8 @@ impl Worker {
             async move {
                 let connect = async {
                     let mut stream = dialler.dial(&endpoint).await?;
-                    handshake::initiate(&mut stream, dialler.token.as_deref()).await?;
+                    handshake::initiate(&mut stream, handshake::VERSIONS, dialler.token.as_deref())
+                        .await?;
                     Ok(stream)
                 };
                 let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);

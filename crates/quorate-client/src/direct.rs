@@ -116,9 +116,8 @@ pub(crate) async fn open(
         None => return Ok(Opened::Relayed),
     };
     let attached = first.attached.clone();
-    let (Some(electorate), Some(terms)) = (attached.electorate(), attached.terms()) else {
-        return Ok(Opened::Relayed);
-    };
+    let Some(electorate) = attached.electorate() else { return Ok(Opened::Relayed) };
+    let terms = attached.members.terms();
     let asked = Span(u64::try_from(options.ttl.as_nanos()).unwrap_or(u64::MAX));
     let ttl = terms.clamp(asked);
     let addresses = Arc::new(Addresses::new(&attached, &endpoint));

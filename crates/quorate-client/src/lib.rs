@@ -41,8 +41,9 @@ pub use error::Error;
 pub use guard::{Guard, LockRequest};
 pub use lock_status::Loss;
 pub use quorate_protocol::{
-    BadName, Configuration, Failure, HolderChange, Kind, Member, MemberChange, MemberStatus,
-    Members, MembersStatus, Name, NodeStatus, RequestInfo, RequestState, TokenStatus, escaped,
+    BadName, ClusterTerms, Configuration, Failure, HolderChange, Kind, Member, MemberChange,
+    MemberStatus, Members, MembersStatus, Name, NodeStatus, RequestInfo, RequestState, TermsChange,
+    TokenStatus, escaped,
 };
 pub use session::Session;
 pub use session_options::SessionOptions;

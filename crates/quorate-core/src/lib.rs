@@ -55,6 +55,7 @@ mod stack;
 mod time;
 mod vcube;
 mod vector_clock;
+mod versions;
 #[cfg(feature = "serde")]
 mod wire;
 mod words;
@@ -76,3 +77,4 @@ pub use stack::{Layered, Route, Stack, UpperLayer};
 pub use time::{Drift, Offset, Span, Time};
 pub use vcube::VCube;
 pub use vector_clock::VectorClock;
+pub use versions::Versions;

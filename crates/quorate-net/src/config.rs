@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_core::ProcessId;
+use quorate_core::{ProcessId, Versions};
 
 use crate::hello::{ClusterId, Incarnation};
 use crate::limits::{InvalidLimits, Limits};
-use crate::terms::Terms;
 use crate::tls::Tls;
-use crate::versions::{FRAME_VERSIONS, Versions};
+
+/// Versions of the frames that this build supports.
+pub const FRAME_VERSIONS: Versions = Versions::only(1);
 
 /// Configuration of a [`Mesh`](crate::Mesh).
 #[derive(Clone)]
@@ -32,8 +33,6 @@ pub struct Config {
     pub messages: Versions,
     /// Supported versions of frames. Only tests set fewer than this build supports.
     pub frames: Versions,
-    /// Terms of the cluster, which must be equal on all its nodes.
-    pub terms: Terms,
     /// Size limits and timeouts.
     pub limits: Limits,
     /// Seed of the jitter between redials: equal seeds give equal pauses.
@@ -93,7 +92,6 @@ impl Config {
             security,
             messages: Versions::only(1),
             frames: FRAME_VERSIONS,
-            terms: Terms::default(),
             limits: Limits::default(),
             seed: incarnation.0,
         }

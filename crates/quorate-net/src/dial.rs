@@ -89,9 +89,9 @@ mod tests {
         let refusals = [HandshakeError::RefusedByPeer, HandshakeError::RefusedByUs];
         for refused in refusals {
             backoff.reset();
-            let refusal = Refusal::new(RefusalReason::Terms, "other terms");
+            let refusal = Refusal::new(RefusalReason::Cluster, "another cluster");
             record_failure(&link, &refused(refusal), &mut backoff);
-            assert_eq!(link.state().refusal, Some(RefusalReason::Terms));
+            assert_eq!(link.state().refusal, Some(RefusalReason::Cluster));
             assert!(backoff.pause() >= millis(32), "a quick redial does not help");
         }
         record_failure(&link, &HandshakeError::TimedOut, &mut backoff);

@@ -1,4 +1,4 @@
-//! The handshake on both sides: TLS, [`Hello`], terms; or a refusal with a reason.
+//! The handshake on both sides: TLS, [`Hello`]; or a refusal with a reason.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,6 @@ use crate::link::{Link, SlotClaim};
 use crate::network::{Connection, Stream};
 use crate::refusal::{Refusal, RefusalReason};
 use crate::shared::{Phase, Shared};
-use crate::terms;
 use crate::tls;
 
 /// Reason why a connection was not established.
@@ -77,11 +76,6 @@ pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Establishe
         );
         return Err(HandshakeError::RefusedByUs(Refusal::new(RefusalReason::Frames, detail)));
     }
-    let terms = config.terms.between(config.me, link.peer);
-    let (mine, theirs) = (terms.as_ref(), welcome.terms.as_ref());
-    if let Some(how) = terms::difference((config.me, mine), (link.peer, theirs)) {
-        return Err(HandshakeError::RefusedByUs(Refusal::new(RefusalReason::Terms, how)));
-    }
     reconcile(shared, link, welcome.incarnation, welcome.received)
         .map_err(HandshakeError::RefusedByUs)?;
     Ok(Established { link: Arc::clone(link), stream, claim, version: welcome.messages, slot })
@@ -132,9 +126,7 @@ async fn accept_hello(
     reconcile(shared, &link, hello.incarnation, hello.received)
         .map_err(HandshakeError::RefusedByUs)?;
     let received = link.state().delivery.received();
-    let config = &shared.config;
-    let (incarnation, terms) = (config.incarnation, config.terms.between(config.me, link.peer));
-    let welcome = Welcome { frames, messages, incarnation, received, terms };
+    let welcome = Welcome { frames, messages, incarnation: shared.config.incarnation, received };
     Ok((link, claim, slot, welcome))
 }
 
@@ -193,16 +185,6 @@ fn check_hello(
             format!("{} dials {from}, not the other way round", config.me),
         );
     }
-    let terms = config.terms.between(config.me, from);
-    if let Some(how) = terms::difference((config.me, terms.as_ref()), (from, hello.terms.as_ref()))
-    {
-        let mut state = link.state();
-        if !state.up {
-            (state.last_error, state.refusal) = (Some(how.clone()), Some(RefusalReason::Terms));
-        }
-        drop(state);
-        return refuse(RefusalReason::Terms, how);
-    }
     if *shared.phase.borrow() != Phase::Running {
         return refuse(RefusalReason::Stopping, format!("{} is stopping", config.me));
     }
@@ -219,7 +201,6 @@ fn hello(shared: &Shared, link: &Link) -> Hello {
         to: link.peer,
         incarnation: config.incarnation,
         received: link.state().delivery.received(),
-        terms: config.terms.between(config.me, link.peer),
     }
 }
 
@@ -300,14 +281,15 @@ mod tests {
     use crate::delivery::DeliveryState;
     use crate::hello::{ClusterId, Incarnation};
     use crate::network::Tcp;
-    use crate::terms::Terms;
-    use crate::versions::Versions;
+    use quorate_core::Versions;
+
+    use crate::config::FRAME_VERSIONS;
 
     /// Node 2, whose peers are 1 and 3.
     fn shared(phase: Phase) -> Shared {
         let me = ProcessId::new(2);
         let mut config = Config::new(ClusterId(7), me, [], Security::Plain);
-        (config.messages, config.terms) = (Versions::only(5), terms());
+        config.messages = Versions::only(5);
         let shared = Shared::new(config, Arc::new(Tcp), watch::channel(phase).1);
         for peer in [1, 3].map(ProcessId::new) {
             let link = Link::new(peer, String::new(), 100, DeliveryState::new());
@@ -316,22 +298,17 @@ mod tests {
         shared
     }
 
-    fn terms() -> Terms {
-        Terms::default().with("lease_ms", 5)
-    }
-
     /// A hello of node 1 that fits.
     fn hello() -> Hello {
         let (from, to) = (ProcessId::new(1), ProcessId::new(2));
         Hello {
-            frames: crate::versions::FRAME_VERSIONS,
+            frames: FRAME_VERSIONS,
             messages: Versions::only(5),
             cluster: ClusterId(7),
             from,
             to,
             incarnation: Incarnation(1),
             received: None,
-            terms: terms().between(from, to),
         }
     }
 
@@ -339,7 +316,7 @@ mod tests {
     fn a_hello_that_fits_gets_its_link() {
         let (frames, messages, link) =
             check_hello(&shared(Phase::Running), &hello(), None).expect("it fits");
-        assert_eq!((frames, messages), (crate::versions::FRAME_VERSIONS.newest, 5));
+        assert_eq!((frames, messages), (FRAME_VERSIONS.newest, 5));
         assert_eq!(link.peer, ProcessId::new(1));
     }
 
@@ -357,24 +334,9 @@ mod tests {
         refused(RefusalReason::Addressee, Hello { to: one, ..hello() });
         refused(RefusalReason::Unknown, Hello { from: four, ..hello() });
         refused(RefusalReason::Direction, Hello { from: three, ..hello() });
-        refused(RefusalReason::Terms, Hello { terms: None, ..hello() });
         let stopping = check_hello(&shared(Phase::Flushing), &hello(), None);
         let stopping = stopping.map(|_| ()).expect_err("it is stopping");
         assert_eq!(stopping.reason, RefusalReason::Stopping);
-    }
-
-    #[test]
-    fn other_terms_are_reported_unless_the_peer_is_connected() {
-        for up in [false, true] {
-            let shared = shared(Phase::Running);
-            let link = shared.link(ProcessId::new(1)).expect("a peer");
-            link.state().up = up;
-            let other = Hello { terms: None, ..hello() };
-            assert!(check_hello(&shared, &other, None).is_err());
-            let reported = (!up).then_some(RefusalReason::Terms);
-            assert_eq!(link.state().refusal, reported);
-            assert_eq!(link.state().last_error.is_some(), !up);
-        }
     }
 
     /// Dials a peer that answers with these versions, whatever it is asked for.
@@ -389,8 +351,7 @@ mod tests {
             let hello = Hello::decode(&hello).expect("a hello");
             assert_eq!((hello.from, hello.to), (ProcessId::new(2), peer));
             let (incarnation, received) = (Incarnation(1), None);
-            let terms = terms().between(hello.to, hello.from);
-            let welcome = Welcome { frames, messages, incarnation, received, terms };
+            let welcome = Welcome { frames, messages, incarnation, received };
             let answer = HelloReply::Welcome(welcome).encode();
             stream.write_all(&answer).await.expect("the dial is open");
         };
@@ -400,7 +361,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_peer_that_chooses_versions_that_were_not_offered_is_refused() {
-        let frames = crate::versions::FRAME_VERSIONS.newest;
+        let frames = FRAME_VERSIONS.newest;
         assert_eq!(dialled(frames, 5).await.expect("they fit"), 5);
         for (frames, messages) in [(99, 5), (frames, 99)] {
             let refused = dialled(frames, messages).await;

@@ -9,8 +9,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use quorate_core::ProcessId;
 
 use crate::refusal::{LONGEST_TEXT, Refusal};
-use crate::terms::{LONGEST_TERMS, StatedTerms};
-use crate::versions::Versions;
+use quorate_core::Versions;
 
 /// First bytes of every handshake message.
 const MAGIC: [u8; 4] = *b"QRMH";
@@ -21,9 +20,6 @@ pub(crate) const MAX_LENGTH: usize = 1024;
 
 const WELCOME: u8 = 1;
 const REFUSED: u8 = 2;
-
-/// Tag of the terms among the appended fields.
-const TERMS: u8 = 1;
 
 /// Identifier of a cluster. Nodes of different clusters refuse each other, even with the same certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,8 +56,6 @@ pub struct Hello {
     pub incarnation: Incarnation,
     /// Messages received from the other node; `None` if there was no connection before.
     pub received: Option<Received>,
-    /// Terms of the cluster that concern these two nodes.
-    pub terms: Option<StatedTerms>,
 }
 
 /// Answer to a [`Hello`].
@@ -84,8 +78,6 @@ pub struct Welcome {
     pub incarnation: Incarnation,
     /// Messages received from the dialling node.
     pub received: Option<Received>,
-    /// Terms of the cluster that concern these two nodes.
-    pub terms: Option<StatedTerms>,
 }
 
 /// Error for bytes that are not a handshake message.
@@ -130,7 +122,6 @@ impl Hello {
             bytes.put_u32(self.to.number());
             bytes.put_u64(self.incarnation.0);
             put_received(bytes, self.received);
-            put_terms(bytes, self.terms.as_ref());
         })
     }
 
@@ -144,7 +135,6 @@ impl Hello {
             to: ProcessId::new(bytes.try_get_u32()?),
             incarnation: Incarnation(bytes.try_get_u64()?),
             received: get_received(&mut bytes)?,
-            terms: get_terms(bytes),
         })
     }
 }
@@ -159,7 +149,6 @@ impl HelloReply {
                 bytes.put_u16(welcome.messages);
                 bytes.put_u64(welcome.incarnation.0);
                 put_received(bytes, welcome.received);
-                put_terms(bytes, welcome.terms.as_ref());
             }
             Self::Refused(refusal) => {
                 bytes.put_u8(REFUSED);
@@ -177,7 +166,6 @@ impl HelloReply {
                 messages: bytes.try_get_u16()?,
                 incarnation: Incarnation(bytes.try_get_u64()?),
                 received: get_received(&mut bytes)?,
-                terms: get_terms(bytes),
             })),
             REFUSED => Ok(Self::Refused(Refusal::from_wire(bytes.try_get_u8()?, bytes))),
             _ => Err(HelloError::Magic),
@@ -186,7 +174,7 @@ impl HelloReply {
 }
 
 fn framed(write: impl FnOnce(&mut BytesMut)) -> BytesMut {
-    const { assert!(LONGEST_TEXT + 2 <= MAX_LENGTH && LONGEST_TERMS + 128 <= MAX_LENGTH) };
+    const { assert!(LONGEST_TEXT + 2 <= MAX_LENGTH) };
     let mut bytes = BytesMut::with_capacity(128);
     bytes.put_slice(&MAGIC);
     bytes.put_u16(0);
@@ -214,26 +202,6 @@ fn put_received(bytes: &mut BytesMut, received: Option<Received>) {
 fn get_received(bytes: &mut &[u8]) -> Result<Option<Received>, HelloError> {
     let (from, messages) = (bytes.try_get_u64()?, bytes.try_get_u64()?);
     Ok((from > 0).then_some(Received { from: Incarnation(from), messages }))
-}
-
-/// Fields that were appended later have a tag and a length, so that unknown ones can be skipped.
-fn put_terms(bytes: &mut BytesMut, terms: Option<&StatedTerms>) {
-    let Some(terms) = terms else { return };
-    bytes.put_u8(TERMS);
-    bytes.put_u16((terms.digest.len() + terms.text.len()) as u16);
-    bytes.put_slice(&terms.digest);
-    bytes.put_slice(terms.text.as_bytes());
-}
-
-fn get_terms(mut bytes: &[u8]) -> Option<StatedTerms> {
-    loop {
-        let (tag, length) = (bytes.try_get_u8().ok()?, bytes.try_get_u16().ok()?);
-        let field = bytes.split_off(..usize::from(length))?;
-        if tag == TERMS {
-            let (digest, text) = field.split_first_chunk()?;
-            return Some(StatedTerms::from_wire(*digest, text));
-        }
-    }
 }
 
 impl From<bytes::TryGetError> for HelloError {
@@ -268,7 +236,6 @@ impl Incarnation {
 mod tests {
     use super::*;
     use crate::refusal::RefusalReason;
-    use crate::terms::Terms;
     use proptest::prelude::*;
 
     fn hello() -> Hello {
@@ -280,7 +247,6 @@ mod tests {
             to: ProcessId::new(7),
             incarnation: Incarnation(8),
             received: Some(Received { from: Incarnation(9), messages: 10 }),
-            terms: None,
         }
     }
 
@@ -302,25 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_found_behind_fields_that_are_not_known() {
-        let terms = Terms::default().with("lease_ms", 5);
-        let terms = terms.between(ProcessId::new(6), ProcessId::new(7));
-        let mut bytes = hello().encode();
-        bytes.put_slice(&[9, 0, 2, 1, 2]);
-        put_terms(&mut bytes, terms.as_ref());
-        assert_eq!(Hello::decode(&bytes[PREFIX..]), Ok(Hello { terms, ..hello() }));
-    }
-
-    #[test]
     fn answers_are_read_as_they_were_written() {
-        let terms = Terms::default().with("lease_ms", 5);
-        let welcome = Welcome {
-            frames: 1,
-            messages: 2,
-            incarnation: Incarnation(3),
-            received: None,
-            terms: terms.between(ProcessId::new(0), ProcessId::new(1)),
-        };
+        let welcome =
+            Welcome { frames: 1, messages: 2, incarnation: Incarnation(3), received: None };
         let refusal = Refusal::new(RefusalReason::Cluster, "another cluster");
         for answer in [HelloReply::Welcome(welcome), HelloReply::Refused(refusal)] {
             assert_eq!(HelloReply::decode(&answer.encode()[PREFIX..]), Ok(answer));

@@ -40,8 +40,6 @@ pub enum RefusalReason {
     SequenceMismatch,
     /// The node is about to stop.
     Stopping,
-    /// The terms of the two nodes differ.
-    Terms,
     /// A reason that this build does not know.
     Other(u8),
 }
@@ -82,13 +80,12 @@ impl RefusalReason {
             Self::StaleIncarnation => 9,
             Self::SequenceMismatch => 10,
             Self::Stopping => 11,
-            Self::Terms => 12,
             Self::Other(code) => code,
         }
     }
 
     fn from_code(code: u8) -> Self {
-        const KNOWN: [RefusalReason; 12] = [
+        const KNOWN: [RefusalReason; 11] = [
             RefusalReason::NotQuorate,
             RefusalReason::Frames,
             RefusalReason::Messages,
@@ -100,7 +97,6 @@ impl RefusalReason {
             RefusalReason::StaleIncarnation,
             RefusalReason::SequenceMismatch,
             RefusalReason::Stopping,
-            RefusalReason::Terms,
         ];
         KNOWN.into_iter().find(|known| known.code() == code).unwrap_or(Self::Other(code))
     }
@@ -140,7 +136,7 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_between_two_characters() {
         // The limit is in the middle of a character of two bytes.
-        let refusal = Refusal::new(RefusalReason::Terms, format!("x{}", "é".repeat(200)));
+        let refusal = Refusal::new(RefusalReason::Cluster, format!("x{}", "é".repeat(200)));
         assert_eq!(refusal.text().len(), LONGEST_TEXT - 1);
         assert!(refusal.detail.starts_with(refusal.text()));
     }

@@ -25,7 +25,6 @@ async fn victim() -> Node {
 
 fn hello() -> Hello {
     Hello {
-        terms: None,
         frames: FRAME_VERSIONS,
         messages: Versions::only(1),
         cluster: CLUSTER,

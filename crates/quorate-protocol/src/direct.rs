@@ -10,10 +10,10 @@
 //! ```
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, Electorate, Terms};
-use quorate_core::{Drift, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::members::{Configuration, Members};
+use crate::terms::session_terms;
 
 /// Response to an attach call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,14 +22,8 @@ pub struct Attached {
     pub node: u32,
     /// Candidate that the client uses with all nodes. It is unique in the cluster.
     pub candidate: u64,
-    /// The voters, and where clients reach them.
+    /// The voters, where clients reach them, and the terms.
     pub members: MembersKnown,
-    /// Minimum time-to-live of a session, in milliseconds.
-    pub ttl_least_ms: u32,
-    /// Maximum time-to-live of a session, in milliseconds.
-    pub ttl_most_ms: u32,
-    /// Maximum rate by which a clock gains or loses, in parts per million.
-    pub drift_ppm: u32,
 }
 
 /// The voters of a configuration, as clients need them.
@@ -49,6 +43,11 @@ impl MembersKnown {
         all.into_iter().flatten().try_for_each(Members::validate).ok()?;
         Some(self.configuration.electorate())
     }
+
+    /// Returns the terms of new sessions.
+    pub fn terms(&self) -> Terms {
+        session_terms(&self.configuration)
+    }
 }
 
 impl Attached {
@@ -61,23 +60,12 @@ impl Attached {
     pub fn electorate(&self) -> Option<Electorate> {
         self.members.electorate()
     }
-
-    /// Returns the terms of the cluster; `None` if they are inconsistent.
-    pub fn terms(&self) -> Option<Terms> {
-        let sound = (1..=self.ttl_most_ms).contains(&self.ttl_least_ms);
-        if !sound || self.drift_ppm > 100_000 {
-            return None;
-        }
-        Some(Terms {
-            ttl_least: Span::from_millis(self.ttl_least_ms.into()),
-            ttl_most: Span::from_millis(self.ttl_most_ms.into()),
-            drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use quorate_core::Span;
+
     use super::*;
     use crate::SessionKey;
 
@@ -88,22 +76,17 @@ mod tests {
 
     #[test]
     fn what_a_node_tells_is_checked() {
-        let attached = Attached {
-            node: 0,
-            candidate: 7,
-            members: members(3, "majority"),
-            ttl_least_ms: 100,
-            ttl_most_ms: 60_000,
-            drift_ppm: 500,
-        };
+        let attached = Attached { node: 0, candidate: 7, members: members(3, "majority") };
         assert_eq!(attached.electorate().map(|electorate| electorate.len()), Some(3));
-        assert!(attached.terms().is_some_and(|terms| terms.permits(Span::from_millis(60_000))));
+        let terms = attached.members.terms();
+        assert!(terms.permits(Span::from_millis(60_000)), "{terms:?}");
         let with = |members| Attached { members, ..attached.clone() };
         assert_eq!(with(members(65, "majority")).electorate(), None);
         assert_eq!(with(members(0, "majority")).electorate(), None);
         assert_eq!(with(members(3, "coin")).electorate(), None);
-        assert_eq!(Attached { drift_ppm: u32::MAX, ..attached.clone() }.terms(), None);
-        assert_eq!(Attached { ttl_least_ms: 0, ..attached }.terms(), None);
+        let mut odd = members(3, "majority");
+        odd.configuration.voters.terms.drift_ppm = u32::MAX;
+        assert_eq!(with(odd).electorate(), None);
     }
 
     #[test]

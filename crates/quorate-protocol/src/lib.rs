@@ -17,6 +17,7 @@ mod members;
 mod message;
 mod name;
 pub mod spans;
+mod terms;
 
 pub use direct::{Attached, MembersKnown};
 pub use escape::{Escaped, escaped};
@@ -30,3 +31,4 @@ pub use message::{
     TEXT_MOST, TokenStatus, Validity,
 };
 pub use name::{BadName, Kind, NAME_MOST, Name};
+pub use terms::{ClusterTerms, TermsChange, session_terms};

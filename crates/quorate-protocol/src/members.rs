@@ -1,11 +1,13 @@
-//! The members of a cluster: which nodes vote, where they are, and how clients change them.
+//! The members of a cluster: which nodes vote, where they are, on which terms, and how clients change them.
 
 use std::net::IpAddr;
 
-use quorate_algorithms::mutex::leased_quorum::{self, Electorate, Voters};
+use quorate_algorithms::mutex::leased_quorum::{self, Electorate, Terms, Voters};
 use quorate_core::ProcessId;
 use quorate_core::quorum::AnyCoterie;
 use serde::{Deserialize, Serialize};
+
+use crate::terms::{ClusterTerms, TermsChange};
 
 /// Maximum number of members of a cluster.
 pub const MEMBERS_MOST: usize = 64;
@@ -37,6 +39,8 @@ pub struct Members {
     pub quorums: String,
     /// The first number that no node has had so far.
     pub unused: u32,
+    /// The terms on which they vote.
+    pub terms: ClusterTerms,
 }
 
 /// A configuration of the cluster.
@@ -48,7 +52,14 @@ impl Members {
         let nodes = (0..).zip(addresses).map(|(node, address)| Member { node, address });
         let nodes: Vec<Member> = nodes.collect();
         let unused = nodes.len() as u32;
-        Self { nodes, quorums: quorums.to_owned(), unused }
+        Self { nodes, quorums: quorums.to_owned(), unused, terms: ClusterTerms::default() }
+    }
+
+    /// The same members on these terms.
+    #[must_use]
+    pub fn with_terms(mut self, terms: ClusterTerms) -> Self {
+        self.terms = terms;
+        self
     }
 
     /// The members that a node knows before it has joined a cluster.
@@ -76,6 +87,7 @@ impl Members {
             return Err(format!("node {} counts as unused", member.node));
         }
         self.nodes.iter().try_for_each(Member::validate)?;
+        self.terms.validate()?;
         match QUORUM_SYSTEMS.contains(&self.quorums.as_str()) {
             true => Ok(()),
             false => Err(format!("the quorum system {} is unknown", self.quorums)),
@@ -114,6 +126,10 @@ impl Voters for Members {
         let coterie = known.or_else(majority).expect("majorities are known");
         Electorate::stable(index, &voters, coterie)
     }
+
+    fn terms(&self) -> Terms {
+        self.terms.accepted()
+    }
 }
 
 /// A change of the members that an operator wants.
@@ -125,6 +141,8 @@ pub struct MemberChange {
     pub remove: Vec<u32>,
     /// The quorum system to use from then on, if it changes.
     pub quorums: Option<String>,
+    /// The terms that change.
+    pub terms: TermsChange,
 }
 
 impl MemberChange {
@@ -151,7 +169,8 @@ impl MemberChange {
         }
         nodes.sort();
         let quorums = self.quorums.clone().unwrap_or_else(|| members.quorums.clone());
-        let changed = Members { nodes, quorums, unused };
+        let terms = self.terms.apply(members.terms);
+        let changed = Members { nodes, quorums, unused, terms };
         changed.validate()?;
         Ok(changed)
     }
@@ -186,6 +205,7 @@ mod tests {
             add: vec![member(5, "d:1"), member(1, "e:1")],
             remove: vec![0],
             quorums: Some("grid-fixed".to_owned()),
+            ..MemberChange::default()
         };
         let changed = change.apply(&three()).expect("a change");
         assert_eq!(changed.nodes, [member(1, "e:1"), member(2, "c:1"), member(5, "d:1")]);
@@ -215,7 +235,8 @@ mod tests {
     fn an_impossible_change_is_refused_with_the_reason() {
         let refused = |add: &[Member], remove: &[u32], quorums: Option<&str>| {
             let quorums = quorums.map(str::to_owned);
-            let change = MemberChange { add: add.to_vec(), remove: remove.to_vec(), quorums };
+            let (add, remove, terms) = (add.to_vec(), remove.to_vec(), TermsChange::default());
+            let change = MemberChange { add, remove, quorums, terms };
             change.apply(&three()).expect_err("it is impossible")
         };
         assert!(refused(&[], &[7], None).contains("not a member"));

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::direct::{Attached, MembersKnown};
 use crate::members::{MemberChange, MembersStatus};
 use crate::name::{Kind, Name};
+use crate::terms::ClusterTerms;
 
 /// Maximum length of a free text (client name, location, reason, value that a leader proclaims), in bytes.
 pub const TEXT_MOST: usize = 4096;
@@ -457,8 +458,8 @@ pub struct NodeStatus {
     pub quorum: bool,
     /// Name of the quorum system.
     pub quorums: String,
-    /// Greatest time-to-live of a session in microseconds: the longest time for which a vote is lent without renewal.
-    pub lease_us: u64,
+    /// The terms of new sessions.
+    pub terms: ClusterTerms,
     /// Maximum time in microseconds from the last beat of a client that has crashed until its locks can be granted again.
     pub replaced_within_us: u64,
     /// Minimum time in microseconds for which a client can rely on its locks after its last beat.

@@ -6,12 +6,12 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::BytesMut;
-use quorate_core::{Drift, Span};
+use quorate_core::{Drift, Span, Versions};
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::handshake::{self, ClientHandshakeError, MAGIC, VERSION};
+use quorate_protocol::handshake::{self, ClientHandshakeError, MAGIC};
 use quorate_protocol::{
-    Attached, BadName, Call, Configuration, Cursor, Kind, Members, MembersKnown, NAME_MOST, Name,
-    SessionKey,
+    Attached, BadName, Call, ClusterTerms, Configuration, Cursor, Kind, Members, MembersKnown,
+    NAME_MOST, Name, SessionKey,
 };
 
 /// Result of a future whose bytes are all there.
@@ -83,36 +83,45 @@ fn the_stream_of_a_reader_is_the_one_it_was_given() {
     assert_eq!(*reader.stream(), [1, 2]);
 }
 
+const OURS: Versions = Versions { oldest: 8, newest: 9 };
+
 /// The bytes that the client's side of a handshake sends, and its result for this answer of the node.
-fn initiate(token: Option<&str>, answer: &[u8]) -> (Vec<u8>, Result<(), ClientHandshakeError>) {
+fn initiate(token: Option<&str>, answer: &[u8]) -> (Vec<u8>, Result<u16, ClientHandshakeError>) {
     let mut stream = tokio::io::join(answer, Vec::new());
-    let result = ready(handshake::initiate(&mut stream, token));
+    let result = ready(handshake::initiate(&mut stream, OURS, token));
     (stream.writer().clone(), result)
 }
 
-fn answer(version: u16, refusal: &str) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend(version.to_be_bytes());
-    bytes.extend((refusal.len() as u16).to_be_bytes());
-    bytes.extend(refusal.as_bytes());
-    bytes
+/// The versions and a text, as both sides send them.
+fn versions((oldest, newest): (u16, u16), text: &str) -> Vec<u8> {
+    let numbers = [newest, oldest, text.len() as u16].map(u16::to_be_bytes).concat();
+    [&numbers[..], text.as_bytes()].concat()
+}
+
+fn answer(range: (u16, u16), refusal: &str) -> Vec<u8> {
+    [&MAGIC[..], &versions(range, refusal)].concat()
+}
+
+/// The other side's versions, if they are the reason of an error.
+fn theirs<T>(result: Result<T, ClientHandshakeError>) -> Option<(u16, u16)> {
+    match result {
+        Err(ClientHandshakeError::Version { theirs, ours: OURS }) => {
+            Some((theirs.oldest, theirs.newest))
+        }
+        _ => None,
+    }
 }
 
 #[test]
-fn a_client_sends_its_version_and_token_and_reads_the_answer() {
-    let (sent, result) = initiate(Some("abc"), &answer(VERSION, ""));
-    assert!(result.is_ok(), "{result:?}");
-    assert_eq!(sent, [b"QRTC".as_slice(), &VERSION.to_be_bytes(), &[0, 3], b"abc"].concat());
-    let (sent, _) = initiate(None, &answer(VERSION, ""));
-    assert_eq!(sent, [b"QRTC".as_slice(), &VERSION.to_be_bytes(), &[0, 0]].concat());
-    let (_, result) = initiate(None, b"HTTP/1.1");
+fn a_client_sends_its_versions_and_token_and_reads_the_answer() {
+    let (sent, result) = initiate(Some("abc"), &answer((8, 9), ""));
+    assert_eq!(result.expect("the same versions"), 9);
+    assert_eq!(sent, [&b"QRTC"[..], &[0, 9, 0, 8, 0, 3], b"abc"].concat());
+    let (sent, _) = initiate(None, &answer((8, 9), ""));
+    assert_eq!(sent, [&b"QRTC"[..], &[0, 9, 0, 8, 0, 0]].concat());
+    let (_, result) = initiate(None, b"HTTP/1.1 4");
     assert!(matches!(result, Err(ClientHandshakeError::NotQuorate)), "{result:?}");
-    let (_, result) = initiate(None, &answer(VERSION + 1, ""));
-    let theirs = VERSION + 1;
-    let is_version =
-        matches!(result, Err(ClientHandshakeError::Version { theirs: it }) if it == theirs);
-    assert!(is_version, "{result:?}");
-    let (_, result) = initiate(None, &answer(VERSION, "no"));
+    let (_, result) = initiate(None, &answer((8, 9), "no"));
     assert!(
         matches!(&result, Err(ClientHandshakeError::Refused(why)) if why == "no"),
         "{result:?}"
@@ -120,33 +129,63 @@ fn a_client_sends_its_version_and_token_and_reads_the_answer() {
 }
 
 #[test]
-fn a_node_reads_the_token_and_answers_other_versions() {
-    let receive = |bytes: &[u8]| {
-        let mut stream = tokio::io::join(bytes, Vec::new());
-        let result = ready(handshake::receive(&mut stream));
-        (stream.writer().clone(), result)
-    };
-    let version = VERSION.to_be_bytes();
-    let (sent, token) = receive(&[&version[..], &[0, 3], b"abc"].concat());
-    assert_eq!((sent, token.expect("the same version")), (Vec::new(), "abc".to_owned()));
-    let (sent, result) = receive(&[0, 1, 0, 0]);
-    assert!(matches!(result, Err(ClientHandshakeError::Version { theirs: 1 })), "{result:?}");
-    assert_eq!(sent, answer(VERSION, ""));
+fn both_sides_use_the_newest_version_that_both_understand() {
+    for (range, version) in
+        [((7, 8), Some(8)), ((9, 12), Some(9)), ((7, 7), None), ((10, 11), None)]
+    {
+        let (_, result) = initiate(None, &answer(range, ""));
+        assert_eq!(
+            (result.as_ref().ok().copied(), theirs(result)),
+            match version {
+                Some(version) => (Some(version), None),
+                None => (None, Some(range)),
+            }
+        );
+        let (sent, result) = receive(&versions(range, "abc"));
+        let used = result.as_ref().ok().map(|(version, _)| *version);
+        assert_eq!((used, theirs(result)), (version, version.is_none().then_some(range)));
+        // A client that has no version in common learns which versions there are.
+        let expected = if version.is_some() { Vec::new() } else { answer((8, 9), "") };
+        assert_eq!(sent, expected);
+    }
+}
+
+/// Up to version 6 the version was followed by the length of the token or the refusal.
+#[test]
+fn a_side_without_a_range_is_too_old() {
+    let (_, result) = initiate(None, b"QRTC\x00\x06\x00\x00");
+    assert_eq!(theirs(result), Some((6, 6)));
+    let (sent, result) = receive(&[0, 6, 0, 0]);
+    assert_eq!(theirs(result), Some((6, 6)));
+    assert_eq!(sent[..6], *b"QRTC\x00\x09", "where it expects the version of the node");
+}
+
+/// The answer of a node to a client that begins with these bytes after [`MAGIC`], and the version and the token that it reads.
+fn receive(bytes: &[u8]) -> (Vec<u8>, Result<(u16, String), ClientHandshakeError>) {
+    let mut stream = tokio::io::join(bytes, Vec::new());
+    let result = ready(handshake::receive(&mut stream, OURS));
+    (stream.writer().clone(), result)
+}
+
+#[test]
+fn a_node_reads_the_token() {
+    let (sent, result) = receive(&versions((8, 9), "abc"));
+    assert_eq!((sent, result.expect("the same versions")), (Vec::new(), (9, "abc".to_owned())));
     // A token of more than 4096 bytes is not read further.
-    let long = [&version[..], &[0xff, 0xff], &[b'x'; 5000]].concat();
-    assert_eq!(receive(&long).1.expect("it is cut off").len(), 4096);
+    let (_, result) = receive(&versions((8, 9), &"x".repeat(5000)));
+    assert_eq!(result.expect("it is cut off").1.len(), 4096);
 }
 
 #[test]
 fn a_refusal_is_cut_off_where_a_client_would_not_read_further() {
     let respond = |refusal: &str| {
         let mut out = Vec::new();
-        ready(handshake::respond(&mut out, refusal)).expect("memory takes everything");
+        ready(handshake::respond(&mut out, OURS, refusal)).expect("memory takes everything");
         out
     };
-    assert_eq!(respond(""), answer(VERSION, ""));
-    assert_eq!(respond("no"), answer(VERSION, "no"));
-    assert_eq!(respond(&"x".repeat(1025)), answer(VERSION, &"x".repeat(1024)));
+    assert_eq!(respond(""), answer((8, 9), ""));
+    assert_eq!(respond("no"), answer((8, 9), "no"));
+    assert_eq!(respond(&"x".repeat(1025)), answer((8, 9), &"x".repeat(1024)));
 }
 
 #[test]
@@ -199,14 +238,7 @@ fn members(n: usize, quorums: &str) -> MembersKnown {
 }
 
 fn attached() -> Attached {
-    Attached {
-        node: 0,
-        candidate: 7,
-        members: members(3, "majority"),
-        ttl_least_ms: 100,
-        ttl_most_ms: 200,
-        drift_ppm: 1_000,
-    }
+    Attached { node: 0, candidate: 7, members: members(3, "majority") }
 }
 
 #[test]
@@ -216,12 +248,17 @@ fn limits_of_what_a_node_says_about_its_cluster() {
     assert!(with_n(0).is_none() && with_n(65).is_none());
     assert!(with_n(1).is_some() && with_n(64).is_some());
     assert!(Attached { members: members(3, "none"), ..attached() }.electorate().is_none());
-    let least = |ttl_least_ms| Attached { ttl_least_ms, ..attached() }.terms();
-    assert!(least(0).is_none() && least(201).is_none() && least(1).is_some());
-    let terms = least(200).expect("the same bounds");
+    let on = |terms| {
+        let mut members = members(3, "majority");
+        members.configuration.voters.terms = terms;
+        Attached { members, ..attached() }
+    };
+    let least = |least| on(ClusterTerms::new(least, 200, 1_000)).electorate();
+    assert!(least(9).is_none() && least(201).is_none() && least(10).is_some());
+    let terms = on(ClusterTerms::new(200, 200, 1_000)).members.terms();
     let bounds = Span::from_millis(200);
     assert_eq!((terms.ttl_least, terms.ttl_most), (bounds, bounds));
-    let drift = |drift_ppm| Attached { drift_ppm, ..attached() }.terms();
+    assert_eq!(terms.drift.0, Drift::ONE / 1_000);
+    let drift = |drift_ppm| on(ClusterTerms::new(100, 200, drift_ppm)).electorate();
     assert!(drift(100_001).is_none() && drift(100_000).is_some());
-    assert_eq!(drift(1_000).expect("a small one").drift.0, Drift::ONE / 1_000);
 }

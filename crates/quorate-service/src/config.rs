@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use quorate_core::{Drift, Span};
-use quorate_protocol::{MEMBERS_MOST, Members, NODE_MOST, QUORUM_SYSTEMS};
+use quorate_core::Span;
+use quorate_protocol::{ClusterTerms, MEMBERS_MOST, Members, NODE_MOST, QUORUM_SYSTEMS};
 use serde::Deserialize;
 
 use crate::auth::ClientConfig;
@@ -60,13 +60,14 @@ pub struct NodeConfig {
     /// Quorum system: majority, tree or grid-fixed.
     #[serde(default = "default_quorums")]
     pub quorums: String,
-    /// Minimum time-to-live of a session, in milliseconds.
+    /// Minimum time-to-live of a session, in milliseconds. Like the next two it only counts until the members or the terms
+    /// of the cluster have changed for the first time.
     #[serde(default = "default_ttl_least")]
-    pub ttl_least_ms: u64,
+    pub ttl_least_ms: u32,
     /// Maximum time-to-live of a session, in milliseconds. A node that has forgotten its votes abstains for this long.
     /// `lease_ms` is the former name.
     #[serde(default = "default_ttl_most", alias = "lease_ms")]
-    pub ttl_most_ms: u64,
+    pub ttl_most_ms: u32,
     /// Maximum rate by which a clock gains or loses, in parts per million.
     #[serde(default = "default_drift")]
     pub drift_ppm: u32,
@@ -129,14 +130,14 @@ fn default_clients() -> SocketAddr {
 fn default_quorums() -> String {
     "majority".to_owned()
 }
-const fn default_ttl_least() -> u64 {
-    100
+fn default_ttl_least() -> u32 {
+    ClusterTerms::default().ttl_least_ms
 }
-const fn default_ttl_most() -> u64 {
-    60_000
+fn default_ttl_most() -> u32 {
+    ClusterTerms::default().ttl_most_ms
 }
-const fn default_drift() -> u32 {
-    500
+fn default_drift() -> u32 {
+    ClusterTerms::default().drift_ppm
 }
 const fn default_answer() -> u64 {
     250
@@ -277,16 +278,8 @@ impl NodeConfig {
         if n > 0 && self.id as usize >= n {
             return Err(format!("id = {} is not one of the {n} nodes of [peers]", self.id));
         }
-        if !(100..=3_600_000).contains(&self.ttl_most_ms) {
-            return Err("ttl_most_ms must be from 100 to 3600000".to_owned());
-        }
-        if !(10..=self.ttl_most_ms).contains(&self.ttl_least_ms) {
-            return Err("ttl_least_ms must be from 10 to ttl_most_ms".to_owned());
-        }
-        if self.drift_ppm > 100_000 {
-            return Err("drift_ppm must be at most 100000, which is 10 %".to_owned());
-        }
-        if !(1..=self.ttl_most_ms / 4).contains(&self.answer_ms) {
+        self.terms().validate()?;
+        if !(1..=u64::from(self.ttl_most_ms) / 4).contains(&self.answer_ms) {
             return Err("answer_ms must be from 1 to a quarter of ttl_most_ms".to_owned());
         }
         if !QUORUM_SYSTEMS.contains(&self.quorums.as_str()) {
@@ -327,16 +320,12 @@ impl NodeConfig {
     /// Returns the first members of the cluster; none if the node joins a cluster.
     pub fn members(&self) -> Members {
         let of = |id: usize| self.peers.get(&id.to_string()).cloned().unwrap_or_default();
-        Members::numbered((0..self.peers.len()).map(of), &self.quorums)
+        Members::numbered((0..self.peers.len()).map(of), &self.quorums).with_terms(self.terms())
     }
 
-    /// Returns the bounds of times-to-live, and the maximum clock drift.
-    pub fn terms(&self) -> quorate_algorithms::mutex::leased_quorum::Terms {
-        quorate_algorithms::mutex::leased_quorum::Terms {
-            ttl_least: Span::from_millis(self.ttl_least_ms),
-            ttl_most: Span::from_millis(self.ttl_most_ms),
-            drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
-        }
+    /// Returns the terms that the cluster has at first.
+    pub const fn terms(&self) -> ClusterTerms {
+        ClusterTerms::new(self.ttl_least_ms, self.ttl_most_ms, self.drift_ppm)
     }
 
     /// Returns the limits of one client.

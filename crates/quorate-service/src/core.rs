@@ -40,8 +40,10 @@ use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Chain, ChainState, Electorate, Memory, Record, RequestId, RestartId, Terms,
     ToCandidate, ToVoter, Voter,
 };
-use quorate_core::{DelayBounds, Process, ProcessId, ProcessSet, SortedMap, SortedSet, Span, Time};
-use quorate_protocol::{CallResponse, Members, Name, ServerMessage};
+use quorate_core::{
+    DelayBounds, Drift, Process, ProcessId, ProcessSet, SortedMap, SortedSet, Span, Time,
+};
+use quorate_protocol::{CallResponse, Members, Name, ServerMessage, session_terms};
 use sha2::{Digest, Sha256};
 
 use crate::metrics::Metrics;
@@ -120,8 +122,6 @@ pub struct Settings {
     pub cluster: u128,
     /// The members of the cluster, as far as the node knows them.
     pub members: ChainState<Members>,
-    /// Bounds of times-to-live, and the maximum clock drift.
-    pub terms: Terms,
     /// Response times of peers that the failure detector assumes.
     pub delay_bounds: DelayBounds,
     /// Knowledge of the voter about its earlier incarnations.
@@ -142,15 +142,6 @@ pub struct Settings {
     pub quotas: Quotas,
 }
 
-/// Reason why a peer is not connected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerError {
-    /// Description of the error, for people.
-    pub text: String,
-    /// Whether the terms of the two nodes differ.
-    pub terms_differ: bool,
-}
-
 /// A node without I/O.
 #[derive(Debug)]
 pub struct NodeCore {
@@ -158,6 +149,8 @@ pub struct NodeCore {
     membership: members::Membership,
     /// The voters of the newest configuration.
     electorate: Electorate,
+    /// The terms of new sessions.
+    terms: Terms,
     voter: Voter<Name>,
     detector: VcubeDiagnosis,
     timers: Vec<(Time, <VcubeDiagnosis as Process>::Timer)>,
@@ -192,7 +185,7 @@ pub struct NodeCore {
     disk_error: Option<String>,
     /// Error of the last write of the state file, if it failed.
     state_file_error: Option<String>,
-    peer_errors: SortedMap<ProcessId, PeerError>,
+    peer_errors: SortedMap<ProcessId, String>,
     /// When an implausible message of each peer was last logged.
     distrusted: SortedMap<ProcessId, Time>,
     owners: quotas::Owners,
@@ -240,7 +233,7 @@ impl NodeCore {
     /// Creates a node that starts at `now`.
     pub fn new(settings: Settings, now: Time) -> Self {
         let chain = Chain::new(settings.id, settings.members.clone());
-        let electorate = chain.present().electorate();
+        let (electorate, terms) = (chain.present().electorate(), session_terms(chain.present()));
         let mut core = Self {
             voter: voter_host::start(&settings, &chain, now),
             detector: VcubeDiagnosis::with_delay_bounds(
@@ -250,6 +243,7 @@ impl NodeCore {
             ),
             membership: members::Membership::new(settings.id, chain),
             electorate,
+            terms,
             settings,
             timers: Vec::new(),
             suspected: ProcessSet::new(),
@@ -286,6 +280,11 @@ impl NodeCore {
         core.connecting = core.peers().next().is_some();
         core.check_start(now, now);
         core
+    }
+
+    /// Maximum rate by which clocks gain or lose.
+    pub fn drift(&self) -> Drift {
+        self.terms.drift
     }
 
     /// Drains the actions to apply, in order.
@@ -442,17 +441,17 @@ impl NodeCore {
 mod testing {
     use super::*;
     use quorate_algorithms::mutex::leased_quorum::{ChainMessage, Configuration};
-    use quorate_core::Drift;
+    use quorate_protocol::ClusterTerms;
 
     /// Terms with a time-to-live of 8 s.
-    pub(super) fn terms() -> Terms {
-        Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000))
+    pub(super) fn terms() -> ClusterTerms {
+        ClusterTerms::new(8_000, 8_000, 500)
     }
 
     /// A new cluster of n nodes.
-    pub(super) fn members_of(n: usize) -> ChainState<Members> {
+    pub(super) fn members_of(n: usize, terms: ClusterTerms) -> ChainState<Members> {
         let addresses = (1..=n).map(|node| format!("127.0.0.1:{node}"));
-        let members = Members::numbered(addresses, "majority");
+        let members = Members::numbered(addresses, "majority").with_terms(terms);
         ChainState::new(Configuration::first(members), true)
     }
 
@@ -462,23 +461,28 @@ mod testing {
     }
 
     /// Creates a node of a new cluster, connected to all others.
-    pub(super) fn node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
+    pub(super) fn node_of(n: usize, at: usize, terms: ClusterTerms) -> NodeCore {
         let mut core = unconnected_node_of(n, at, terms);
         for peer in (0..n).filter(|peer| *peer != at).map(ProcessId::from_index) {
-            core.on_peer_link(peer, Ok(()), Time(1));
-            let present = ChainMessage::Present(members_of(n).present, true);
-            core.on_peer_message(peer, PeerMessage::Chain(Box::new(present)), Time(1));
+            connect(&mut core, peer.number(), terms, Time(1));
         }
         core.actions().for_each(drop);
         core
     }
 
-    fn unconnected_node_of(n: usize, at: usize, terms: Terms) -> NodeCore {
+    /// Connects a peer that was started with these terms.
+    fn connect(core: &mut NodeCore, peer: u32, terms: ClusterTerms, now: Time) {
+        let (peer, n) = (ProcessId::new(peer), core.membership.members().len());
+        core.on_peer_link(peer, Ok(()), now);
+        let present = ChainMessage::Present(members_of(n, terms).present, true);
+        core.on_peer_message(peer, PeerMessage::Chain(Box::new(present)), now);
+    }
+
+    fn unconnected_node_of(n: usize, at: usize, terms: ClusterTerms) -> NodeCore {
         let settings = Settings {
             id: ProcessId::from_index(at),
             cluster: 1,
-            members: members_of(n),
-            terms,
+            members: members_of(n, terms),
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
                 bound: Span::from_millis(250),
@@ -498,9 +502,12 @@ mod testing {
     #[test]
     fn each_reason_is_named_and_goes_away_again() {
         let mut core = unconnected_node_of(3, 0, terms());
+        let no_quorum = "no-quorum: 1 of 3 nodes are reachable, including this one";
         core.on_peer_link(ProcessId::new(1), Ok(()), Time(1));
+        assert_eq!(core.reasons(), [no_quorum]);
+        connect(&mut core, 1, terms(), Time(1));
         assert!(core.reasons()[0].starts_with("connecting: 1 of 2"), "{:?}", core.reasons());
-        core.on_peer_link(ProcessId::new(2), Ok(()), Time(1));
+        connect(&mut core, 2, terms(), Time(1));
         assert_eq!(core.reasons(), [""; 0]);
         core.state_written(Err("no space left".to_owned()));
         assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());
@@ -511,14 +518,15 @@ mod testing {
         for peer in 1..3 {
             core.on_peer_link(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
         }
-        let text = "terms differ: ttl_most_ms is 1 at p0 and 2 at p1".to_owned();
-        core.set_peer_error(ProcessId::new(1), Some(PeerError { text, terms_differ: true }));
-        let why = core.reasons();
-        assert!(
-            why[0].starts_with("terms: ") && why[1].starts_with("no-quorum: 1 of 3"),
-            "{why:?}"
-        );
-        core.on_peer_link(ProcessId::new(2), Ok(()), Time(3));
+        assert_eq!(core.reasons(), [no_quorum]);
+        let mut other = terms();
+        other.drift_ppm = 7;
+        connect(&mut core, 2, other, Time(3));
+        let other = "terms: terms differ: p0 has drift_ppm = 500; p2 has drift_ppm = 7";
+        assert_eq!(core.reasons(), [other, no_quorum]);
+        core.on_peer_link(ProcessId::new(2), Err("refused".to_owned()), Time(4));
+        assert_eq!(core.reasons(), [no_quorum]);
+        connect(&mut core, 1, terms(), Time(5));
         assert_eq!(core.reasons(), [""; 0]);
         core.leave(Time(4));
         assert!(core.reasons()[0].starts_with("leaving: "));
@@ -527,7 +535,7 @@ mod testing {
     #[test]
     fn a_peer_that_is_down_delays_readiness_by_two_seconds() {
         let mut core = unconnected_node_of(3, 0, terms());
-        core.on_peer_link(ProcessId::new(1), Ok(()), Time(1));
+        connect(&mut core, 1, terms(), Time(1));
         core.wake(Time(1) + Span::from_millis(1_900), 0);
         assert_eq!(core.reasons().len(), 1, "{:?}", core.reasons());
         core.wake(Time(1) + Span::from_millis(2_000), 0);

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
-use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
+use quorate_core::{Drift, ProcessId, ProcessSet, SortedMap, Span, Time};
 use quorate_net::{Event, Events, Mesh, Tls, codec};
 use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerMessage};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::clock;
-use crate::core::{Action, CallerId, NodeCore, Owner, PeerError};
+use crate::core::{Action, CallerId, NodeCore, Owner};
 use crate::disk::{Disk, DurableState};
 use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_key;
@@ -115,6 +115,12 @@ impl Inbox {
     fn with<R>(&self, work: impl FnOnce(&mut EventLoop) -> R) -> Result<R, Stopped> {
         let mut state = self.0.state.lock().map_err(|_| Stopped)?;
         state.as_mut().map(work).ok_or(Stopped)
+    }
+
+    /// The rate by which clocks may gain or lose, in parts per million. After the node has stopped, nothing is reliable.
+    pub(crate) fn drift_ppm(&self) -> u32 {
+        let drift = self.with(|state| state.core.drift().0.unsigned_abs());
+        drift.map_or(u32::MAX, |drift| (drift / (Drift::ONE.unsigned_abs() / 1_000_000)) as u32)
     }
 
     /// Starts the loop. The caller has to spawn the returned task, which handles messages of peers and timers. The node
@@ -314,7 +320,7 @@ impl EventLoop {
             Input::Health(answer) => {
                 self.update_peer_errors();
                 let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
-                let _ = answer.send(Health { reasons, idle, peers: self.core.peers_up() });
+                let _ = answer.send(Health { reasons, idle, peers: self.core.peers_up().len() });
             }
             Input::Metrics(answer) => {
                 self.update_peer_errors();
@@ -327,9 +333,7 @@ impl EventLoop {
     /// Passes the errors of peer connections to the core, because a failed handshake causes no event.
     fn update_peer_errors(&mut self) {
         for peer in self.mesh.status() {
-            let terms_differ = peer.refusal == Some(quorate_net::RefusalReason::Terms);
-            let error = peer.last_error.filter(|_| !peer.up);
-            self.core.set_peer_error(peer.peer, error.map(|text| PeerError { text, terms_differ }));
+            self.core.set_peer_error(peer.peer, peer.last_error.filter(|_| !peer.up));
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use quorate_algorithms::mutex::leased_quorum::{ChainState, Configuration};
 use quorate_core::ProcessId;
 use quorate_net::{CertificateFiles, Network, Security, Tcp, Tls};
-use quorate_protocol::Members;
+use quorate_protocol::{ClusterTerms, Members};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -95,7 +95,6 @@ pub async fn launch(
         id: ProcessId::new(config.id),
         cluster,
         members: members.clone(),
-        terms: config.terms(),
         delay_bounds: config.delay_bounds(),
         voter: VoterStart::New,
         ceiling: None,
@@ -189,6 +188,15 @@ fn read_members(
         }
     };
     if let Some(known) = known {
+        let (terms, of_file) = (known.present.target().terms, config.terms());
+        let values = |it: ClusterTerms| (it.ttl_least_ms, it.ttl_most_ms, it.drift_ppm);
+        if values(terms) != values(of_file) {
+            tracing::info!(
+                cluster = ?values(terms),
+                file = ?values(of_file),
+                "ttl_least_ms, ttl_most_ms and drift_ppm of the file do not count; `quorate members set` changes those of the cluster"
+            );
+        }
         return Ok(known);
     }
     let first = first();

@@ -30,7 +30,7 @@ mod serve;
 mod spans;
 mod vote_file;
 
-pub use crate::core::{Action, CallerId, NodeCore, Owner, PeerError, Quotas, Settings, VoterStart};
+pub use crate::core::{Action, CallerId, NodeCore, Owner, Quotas, Settings, VoterStart};
 pub use auth::ClientConfig;
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use quorate_algorithms::mutex::leased_quorum::{ChainState, Configuration, Terms};
-use quorate_core::{DelayBounds, Drift, ProcessId, Span};
+use quorate_algorithms::mutex::leased_quorum::{ChainState, Configuration};
+use quorate_core::{DelayBounds, ProcessId, Span};
 use quorate_net::{Network, Security, Tcp};
 use quorate_protocol::{Members, QUORUM_SYSTEMS};
 use tokio::net::TcpListener;
@@ -54,11 +54,6 @@ pub async fn local_cluster_with(
             id,
             cluster,
             members: members.clone(),
-            terms: Terms {
-                ttl_least: Span::from_millis(100),
-                ttl_most: Span::from_millis(60_000),
-                drift: Drift(Drift::ONE / 2_000),
-            },
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
                 bound: Span::from_millis(250),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::{Memory, RestartId};
-use quorate_core::Drift;
 use quorate_net::{ClusterId, Config, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls};
 use quorate_protocol::SessionKey;
 use tokio::net::TcpListener;
@@ -131,7 +130,6 @@ impl Node {
         let mut config = Config::new(ClusterId(settings.cluster), settings.id, [], security);
         config.joins = settings.members.present.voters.nodes.is_empty();
         config.messages = peer::VERSIONS;
-        config.terms = terms_of(&settings);
         let (memory, votes) = match disk {
             Some((disk, before)) => {
                 let (durable, votes) =
@@ -165,7 +163,6 @@ impl Node {
             tasks.push(tokio::spawn(write_state_file(disk, writes, inbox.clone())));
             wanted
         });
-        let drift_ppm = ppm(settings.terms.drift);
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
         let spans = spans.map(|sink| (sink, calendar_offset()));
@@ -179,7 +176,6 @@ impl Node {
         let http_state = HttpState {
             local_client: local_client.clone(),
             authenticator: Arc::clone(&authenticator),
-            drift_ppm,
         };
         let etcd = Etcd {
             local_client: local_client.clone(),
@@ -305,22 +301,6 @@ fn prepare_voter(
     settings.ceiling = Some(mark.unwrap_or(0));
     settings.persists = true;
     Ok((durable, votes))
-}
-
-/// Returns a drift in parts per million.
-fn ppm(drift: Drift) -> u32 {
-    (drift.0 / (Drift::ONE / 1_000_000)) as u32
-}
-
-/// Returns the terms that all nodes must agree on. With different leases or drift bounds two holders could overlap. The
-/// members, on which they have to agree too, are compared once nodes are connected.
-fn terms_of(settings: &Settings) -> quorate_net::Terms {
-    let terms = settings.terms;
-    let millis = |span: quorate_core::Span| span.0 as f64 / 1e6;
-    quorate_net::Terms::default()
-        .with("ttl_least_ms", millis(terms.ttl_least))
-        .with("ttl_most_ms", millis(terms.ttl_most))
-        .with("drift_ppm", ppm(terms.drift))
 }
 
 /// Pause before a failed write is retried. The pause doubles with each retry.

@@ -65,7 +65,7 @@ pub fn recover(config: &NodeConfig, commit: bool) -> Result<Recovered, CannotSta
     let tokens_above = mark.saturating_add(NUMBERS_SKIPPED);
     if commit {
         let quorums = QUORUM_SYSTEMS[0].to_owned();
-        let voters = Members { nodes: vec![own], quorums, unused: old.unused };
+        let voters = Members { nodes: vec![own], quorums, unused: old.unused, terms: old.terms };
         // Stable configurations have even indices.
         let index = (known.present.index | 1) + 1;
         let present = Configuration { index, ..Configuration::first(voters) };
@@ -78,5 +78,6 @@ pub fn recover(config: &NodeConfig, commit: bool) -> Result<Recovered, CannotSta
         disk.write(DurableState { cluster, mark: Some(tokens_above), ..durable })?;
         disk.write_members(cluster, config.id, &ChainState::new(present, true))?;
     }
-    Ok(Recovered { cluster, lost, abstains: config.terms().abstention(), tokens_above })
+    let abstains = known.present.terms().abstention();
+    Ok(Recovered { cluster, lost, abstains, tokens_above })
 }

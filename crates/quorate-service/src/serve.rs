@@ -112,7 +112,7 @@ async fn refuse(mut stream: TcpStream, full: ConnectionLimit) {
     }
     let why = full.to_string();
     if first == handshake::MAGIC {
-        let _ = handshake::respond(&mut stream, &why).await;
+        let _ = handshake::respond(&mut stream, handshake::VERSIONS, &why).await;
     } else {
         let body = format!("{{\"code\":\"too-much\",\"error\":\"{why}\"}}\n");
         let head = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/json";
@@ -172,20 +172,23 @@ impl ClientListener {
         if magic != handshake::MAGIC {
             return self.serve_http(magic, stream, credentials, connection).await;
         }
-        let received =
-            tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake::receive(&mut stream)).await;
-        let Ok(Ok(token)) = received else { return };
+        let received = tokio::time::timeout(
+            HANDSHAKE_TIMEOUT,
+            handshake::receive(&mut stream, handshake::VERSIONS),
+        )
+        .await;
+        let Ok(Ok((_, token))) = received else { return };
         credentials.token = Some(token);
         match self.authenticator.admit(&credentials, connection.address) {
             Ok(permissions) => {
                 connection.admit();
-                if handshake::respond(&mut stream, "").await.is_ok() {
+                if handshake::respond(&mut stream, handshake::VERSIONS, "").await.is_ok() {
                     self.serve(stream, &permissions).await;
                 }
             }
             Err(why) => {
                 tracing::info!(why, "client rejected");
-                let _ = handshake::respond(&mut stream, why).await;
+                let _ = handshake::respond(&mut stream, handshake::VERSIONS, why).await;
             }
         }
     }

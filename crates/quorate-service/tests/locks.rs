@@ -179,8 +179,8 @@ async fn silent_node() -> SocketAddr {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut magic = [0; 4];
             tokio::io::AsyncReadExt::read_exact(&mut stream, &mut magic).await.expect("a client");
-            handshake::receive(&mut stream).await.expect("a client");
-            handshake::respond(&mut stream, "").await.expect("a client");
+            handshake::receive(&mut stream, handshake::VERSIONS).await.expect("a client");
+            handshake::respond(&mut stream, handshake::VERSIONS, "").await.expect("a client");
             open.push(stream);
         }
     });

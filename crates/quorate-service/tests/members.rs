@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use quorate_client::{
     Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, Session, SessionOptions,
+    TermsChange,
 };
 use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch, recover};
 use serde_json::json;
 use support::Web;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// Time-to-live of all sessions. A change takes about twice as long.
@@ -79,10 +81,14 @@ impl Cluster {
         client.session(options).await.expect("a session")
     }
 
-    /// Changes the members through a node, and waits until the change is complete.
+    /// Changes the numbers of the members through a node, and waits until the change is complete.
     async fn change(&self, through: usize, add: &[u32], remove: &[u32]) -> MembersStatus {
         let add = add.iter().map(|node| self.member(*node)).collect();
-        let change = MemberChange { add, remove: remove.to_vec(), quorums: None };
+        let change = MemberChange { add, remove: remove.to_vec(), ..MemberChange::default() };
+        self.carry_out(through, change).await
+    }
+
+    async fn carry_out(&self, through: usize, change: MemberChange) -> MembersStatus {
         let client = self.client(through);
         let mut status = client.change_members(change).await.expect("it is chosen");
         let last = status.configuration.index + u64::from(status.configuration.is_joint());
@@ -106,7 +112,7 @@ async fn acquire(session: &Session, lock: &str) -> Guard {
 }
 
 /// Requests a lock that is held. The order of the calls is the order of the waiters.
-async fn wait(session: Session, lock: &'static str) -> tokio::task::JoinHandle<(Session, Guard)> {
+async fn wait(session: Session, lock: &'static str) -> JoinHandle<(Session, Guard)> {
     let waiting = tokio::spawn(async move {
         let guard = acquire(&session, lock).await;
         (session, guard)
@@ -187,11 +193,14 @@ async fn members_are_added_replaced_and_removed_under_clients() {
     for guard in held {
         guard.release().await.expect("it is held");
     }
-    for (index, waiting) in waiting.into_iter().enumerate() {
+    for index in 0..waiting.len() {
         let lock = index / 2;
-        let entered = tokio::time::timeout(Duration::from_secs(20), waiting).await;
-        let (session, guard) =
-            entered.expect("in time, in the order of the calls").expect("its turn");
+        let entered = tokio::time::timeout(Duration::from_secs(20), &mut waiting[index]).await;
+        let Ok(entered) = entered else {
+            let entered: Vec<bool> = waiting.iter().map(JoinHandle::is_finished).collect();
+            panic!("waiter {index} has not entered in its turn; others: {entered:?}");
+        };
+        let (session, guard) = entered.expect("its turn");
         assert!(guard.token() > last[lock], "{} after {}", guard.token(), last[lock]);
         last[lock] = guard.token();
         guard.release().await.expect("it is held");
@@ -264,6 +273,62 @@ async fn members_are_remembered_and_changed_over_http() {
             || why.to_string().contains("HOST:PORT"),
         "{why}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn terms_change_under_clients_and_outlive_the_files_of_nodes() {
+    let mut cluster = Cluster::start(3).await;
+    let (direct, relayed) =
+        (cluster.session(&[0, 1, 2], false).await, cluster.session(&[1, 2], true).await);
+    let held = [acquire(&direct, "direct").await, acquire(&relayed, "relayed").await];
+    let longer = TermsChange {
+        ttl_least_ms: Some(1_000),
+        ttl_most_ms: Some(20_000),
+        drift_ppm: Some(100_000),
+    };
+    let change =
+        MemberChange { terms: longer, quorums: Some("tree".to_owned()), ..MemberChange::default() };
+    let changed = cluster.carry_out(2, change).await;
+    assert_eq!((numbers(&changed), changed.configuration.index), (vec![0, 1, 2], 2));
+    for guard in &held {
+        assert!(guard.is_held(), "{:?} of {}", guard.loss(), guard.name());
+    }
+    // New sessions have the new bounds, and rely on a lock for a shorter time.
+    let open = async |ttl, relayed| {
+        let options = SessionOptions { ttl, relayed, ..SessionOptions::default() };
+        cluster.client(0).session(options).await.expect("a session")
+    };
+    for relayed in [false, true] {
+        let long = open(Duration::from_secs(60), relayed).await;
+        assert_eq!(long.ttl(), Duration::from_secs(20), "relayed: {relayed}");
+        let guard = acquire(&long, "long").await;
+        let left = guard.deadline().from_now();
+        assert!(left > Duration::from_secs(12) && left < Duration::from_secs(18), "{left:?}");
+        guard.release().await.expect("it is held");
+        assert_eq!(open(Duration::from_millis(100), relayed).await.ttl(), Duration::from_secs(1));
+    }
+    // The files of the nodes still have the terms of the new cluster.
+    for node in 0..3 {
+        cluster.nodes[node].take().expect("it runs").kill().await;
+    }
+    for node in 0..3 {
+        cluster.launch(node, FirstStart::No).await.expect("it is a member");
+    }
+    let begun = Instant::now();
+    let status = loop {
+        match cluster.client(1).status().await {
+            Ok(status) if status.quorum => break status,
+            other => assert!(begun.elapsed() < Duration::from_secs(20), "{other:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(status.quorums, "tree");
+    let terms = status.terms;
+    assert_eq!((terms.ttl_least_ms, terms.ttl_most_ms, terms.drift_ppm), (1_000, 20_000, 100_000));
+    let bad = json!({ "ttl_most_ms": 10 });
+    let (status, why) = cluster.web(1).send("POST", "/v1/members", Some(bad.to_string())).await;
+    assert_eq!(status, 409, "{why}");
+    assert!(why.to_string().contains("ttl_most_ms must be from 100 to 3600000"), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

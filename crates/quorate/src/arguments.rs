@@ -53,7 +53,7 @@ pub(crate) use draw::DrawFlags;
 #[cfg(feature = "service")]
 pub(crate) use lab::LabFlags;
 #[cfg(feature = "service")]
-pub(crate) use members::{ChangeFlags, ChangeMembers, MembersFlags};
+pub(crate) use members::{ChangeFlags, ChangeMembers, MembersFlags, TermsFlags};
 pub(crate) use merge::MergeFlags;
 pub(crate) use quorum::QuorumFlags;
 #[cfg(feature = "service")]

@@ -166,11 +166,11 @@ fn refusing_node(reason: &'static str) -> String {
     let address = listener.local_addr().expect("it is bound").to_string();
     std::thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
-            // Magic bytes, version, and the length of a token, which is empty.
-            let mut hello = [0; 8];
+            // Magic bytes, versions, and the length of a token, which is empty.
+            let mut hello = [0; 10];
             client.read_exact(&mut hello).expect("a client begins");
             let length = (reason.len() as u16).to_be_bytes();
-            let answer = [&hello[..6], &length, reason.as_bytes()].concat();
+            let answer = [&hello[..8], &length, reason.as_bytes()].concat();
             client.write_all(&answer).expect("the client reads");
         }
     });

@@ -16,6 +16,10 @@ impl Voters for Members {
         let coterie = AnyCoterie::by_name("majority", self.0.len()).expect("a coterie");
         Electorate::stable(index, &self.0, coterie)
     }
+
+    fn terms(&self) -> Terms {
+        terms()
+    }
 }
 
 fn members(voters: &[u32]) -> Members {

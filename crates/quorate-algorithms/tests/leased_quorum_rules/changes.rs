@@ -224,6 +224,48 @@ fn rule_7_a_voter_that_has_forgotten_learns_from_both_configurations() {
     assert!(harness.voter.is_voting());
 }
 
+#[test]
+fn rule_10_a_voter_that_has_lost_everything_abstains_on_the_terms_of_its_cluster() {
+    let longer = Terms { ttl_most: Span(3 * TTL.0), ..terms() };
+    let abstains = |lost_everything: bool| {
+        let memory = Memory { incarnation: 3, mark: None };
+        let voter = Voter::<Name>::new(ProcessId::new(0), electorate(), terms());
+        let mut voter = voter.forgotten(memory, Time(0));
+        voter.stay_out(lost_everything);
+        voter.set_terms(longer);
+        voter.stay_out(false);
+        voter.next_wake().expect("it abstains")
+    };
+    assert_eq!(abstains(true), Time(longer.abstention().0));
+    // The votes of a voter that knows its configuration were not given on later terms.
+    assert_eq!(abstains(false), Time(terms().abstention().0));
+    // Terms never shorten what has begun.
+    let memory = Memory { incarnation: 3, mark: None };
+    let voter = Voter::<Name>::new(ProcessId::new(0), electorate(), longer);
+    let mut voter = voter.forgotten(memory, Time(0));
+    voter.stay_out(true);
+    voter.set_terms(Terms { drift: Drift::NONE, ..longer });
+    voter.stay_out(false);
+    assert_eq!(voter.next_wake(), Some(Time(longer.abstention().0)));
+}
+
+#[test]
+fn a_direct_client_relies_on_the_terms_of_the_newest_configuration() {
+    let (mut direct, request, _) = direct();
+    let cautious = Terms { drift: Drift(Drift::ONE / 4), ..terms() };
+    direct.adopt(joint(), cautious, Time(1), &mut Vec::new());
+    // Those of an older configuration change nothing.
+    direct.adopt(electorate(), terms(), Time(1), &mut Vec::new());
+    for voter in 0..4 {
+        let vote = vote_of(request, 1, 0, 1);
+        direct.on_message(ProcessId::new(voter), vote, Time(2), &mut Vec::new());
+    }
+    // It counts from the beat, which began at 0.
+    let until = direct.client().valid_until(request).expect("it is inside");
+    assert_eq!(until, Time(cautious.validity(TTL).0));
+    assert!(until < Time(terms().validity(TTL).0));
+}
+
 /// A direct client of voters 0, 1, 2 that has asked for a lock, with what it has sent.
 fn direct() -> (DirectClient<Name>, RequestId, DirectEffects<Name>) {
     let (claim, mut out) = (claim(1, 1, 10), Vec::new());
@@ -292,7 +334,7 @@ fn rule_4_votes_are_requested_again_and_late_ones_do_not_count() {
     let mut out = Vec::new();
     direct.on_message(ProcessId::new(0), vote_of(request, 0, 0, 1), Time(1), &mut out);
     out.clear();
-    direct.adopt(joint(), Time(1), &mut out);
+    direct.adopt(joint(), terms(), Time(1), &mut out);
     assert_eq!(asked(&out, 1), [0, 1, 2, 3, 4]);
     let votes = |direct: &mut DirectClient<Name>, voters: &[u32], config| {
         for voter in voters {
@@ -312,7 +354,7 @@ fn rule_4_votes_are_requested_again_and_late_ones_do_not_count() {
     assert_eq!(direct.client().held().count(), 1);
     // A configuration that is not newer changes nothing.
     let mut out = Vec::new();
-    direct.adopt(electorate(), Time(3), &mut out);
+    direct.adopt(electorate(), terms(), Time(3), &mut out);
     assert_eq!((direct.candidate().electorate().index(), out.len()), (1, 0));
 }
 
@@ -325,7 +367,7 @@ fn rule_4_a_client_that_is_inside_keeps_its_votes_and_needs_a_quorum_of_the_new_
     }
     let until = direct.client().valid_until(request).expect("it is inside");
     let mut out = Vec::new();
-    direct.adopt(joint(), Time(2), &mut out);
+    direct.adopt(joint(), terms(), Time(2), &mut out);
     assert_eq!(asked(&out, 1), [0, 1, 2, 3, 4]);
     assert_eq!(direct.client().valid_until(request), Some(until), "what it was told is still true");
     // An echo of the old voters is not enough to extend it.
@@ -368,7 +410,7 @@ fn echo_of(echo: ToCandidate<Name>, number: u64) -> ToCandidate<Name> {
 #[test]
 fn rule_5_a_token_is_greater_than_what_the_voters_have_learned() {
     let (mut direct, request, _) = direct();
-    direct.adopt(after(), Time(1), &mut Vec::new());
+    direct.adopt(after(), terms(), Time(1), &mut Vec::new());
     let mut out = Vec::new();
     direct.on_message(ProcessId::new(0), vote_of(request, 2, 40, 3), Time(2), &mut out);
     direct.on_message(ProcessId::new(3), vote_of(request, 2, 30, 2), Time(2), &mut out);

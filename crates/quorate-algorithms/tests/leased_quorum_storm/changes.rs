@@ -2,18 +2,20 @@
 
 use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, ChainEffect, ChainEffects, ChainMessage, ChainState, Configuration, Electorate,
-    ToCandidate, Voters,
+    Terms, ToCandidate, Voters,
 };
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{Drift, ProcessId, ProcessSet, Span};
 
-use crate::world::{Endpoint, Message, Setup, Storm};
+use crate::rng::{DRIFT, TTL};
+use crate::world::{Endpoint, Message, Setup, Storm, terms};
 
 /// Voters with their quorum system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Members {
     pub(crate) voters: ProcessSet,
     system: &'static str,
+    terms: Terms,
 }
 
 impl Voters for Members {
@@ -21,11 +23,16 @@ impl Voters for Members {
         let coterie = AnyCoterie::by_name(self.system, self.voters.len()).expect("a coterie");
         Electorate::stable(index, &self.voters, coterie)
     }
+
+    fn terms(&self) -> Terms {
+        self.terms
+    }
 }
 
 /// The chain as every node knows it at first.
 pub(crate) fn first(setup: Setup) -> ChainState<Members> {
-    let members = Members { voters: ProcessSet::all(setup.voters), system: setup.system };
+    let voters = ProcessSet::all(setup.voters);
+    let members = Members { voters, system: setup.system, terms: terms() };
     ChainState::new(Configuration::first(members), true)
 }
 
@@ -70,11 +77,22 @@ impl Storm {
             // An operator proposes only voters that are ready.
             let ready = |voter: ProcessId| self.nodes[voter.index()].voter.is_some();
             if self.nodes[at].voter.is_some() && voters.iter().all(ready) {
-                let (system, mut out) = (self.setup.system, Vec::new());
-                let proposed = self.nodes[at].chain.propose(Members { voters, system }, &mut out);
+                let (system, terms) = (self.setup.system, self.other_terms(at));
+                let (members, mut out) = (Members { voters, system, terms }, Vec::new());
+                let proposed = self.nodes[at].chain.propose(members, &mut out);
                 self.counts.proposals += u64::from(proposed.is_ok());
                 self.apply_chain(at, out);
             }
+        }
+    }
+
+    /// Terms that a node may propose: sessions keep their times-to-live, and clocks drift as they did.
+    fn other_terms(&mut self, at: usize) -> Terms {
+        let ttl_most = self.nodes[at].chain.present().terms().ttl_most;
+        Terms {
+            ttl_least: Span(TTL),
+            ttl_most: if self.rng.one_in(3) { Span(2 * TTL) } else { ttl_most },
+            drift: Drift(if self.rng.one_in(2) { DRIFT } else { 2 * DRIFT }),
         }
     }
 
@@ -84,7 +102,7 @@ impl Storm {
                 ChainEffect::Persist => {}
                 ChainEffect::Send(to, message) => {
                     let to = Endpoint::Node(to.index());
-                    self.send(Endpoint::Node(at), to, Message::Chain(message));
+                    self.send(Endpoint::Node(at), to, Message::Chain(Box::new(message)));
                 }
                 ChainEffect::Adopted => self.adopt(at),
                 ChainEffect::Settled => {
@@ -108,8 +126,9 @@ impl Storm {
         }
         let (electorate, previous) = (present.electorate(), self.nodes[at].chain.previous());
         let stays_out = self.nodes[at].chain.stays_out();
-        let before = previous.clone();
+        let (before, terms) = (previous.clone(), present.terms());
         self.with_voter(at, |voter, now, out| {
+            voter.set_terms(terms);
             voter.stay_out(stays_out);
             voter.adopt(electorate, previous, now, out);
             voter.wake(now, out);
@@ -134,20 +153,17 @@ impl Storm {
         let (present, settled) = (chain.present().clone(), chain.is_settled());
         let to = self.endpoint_of_candidate(candidate);
         let message = match to {
-            Endpoint::Client(_) => Message::Configuration(present),
-            Endpoint::Node(_) => Message::Chain(ChainMessage::Present(present, settled)),
+            Endpoint::Client(_) => Message::Configuration(Box::new(present)),
+            Endpoint::Node(_) => Message::Chain(Box::new(ChainMessage::Present(present, settled))),
         };
         self.send(Endpoint::Node(at), to, message);
     }
 
-    /// The electorate that a new client process learns from some node, which need not know the newest one.
-    pub(crate) fn known_electorate(&mut self) -> Electorate {
+    /// A node that a new client process reaches first, which need not know the newest configuration.
+    pub(crate) fn first_node(&mut self) -> usize {
         match self.setup.spares {
-            0 => self.nodes[0].chain.present().electorate(),
-            _ => {
-                let node = self.rng.index(self.nodes.len());
-                self.nodes[node].chain.present().electorate()
-            }
+            0 => 0,
+            _ => self.rng.index(self.nodes.len()),
         }
     }
 }

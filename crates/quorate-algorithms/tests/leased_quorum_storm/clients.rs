@@ -7,7 +7,7 @@ use quorate_core::{ProcessId, Span, Time};
 
 use crate::nodes::RECORDS_BIT;
 use crate::rng::{Clock, MS, Rng, TTL};
-use crate::world::{Endpoint, Event, Message, Name, Storm, terms};
+use crate::world::{Endpoint, Event, Message, Name, Storm};
 
 /// A machine on which a client process runs.
 pub(crate) struct ClientMachine {
@@ -79,19 +79,22 @@ impl Storm {
         machine.process += 1;
         machine.wake = u64::MAX;
         let session = machine.id as u128 | if same { 0 } else { u128::from(machine.process) << 64 };
-        let client = Client::new(session, incarnation, Span(TTL), terms());
         let process = machine.process;
+        let node = if relayed { self.rng.index(self.nodes.len()) } else { self.first_node() };
+        let present = self.nodes[node].chain.present();
+        let (electorate, terms) = (present.electorate(), present.terms());
+        // Every process of a session has the same time-to-live.
+        let longer = !same && terms.ttl_most > Span(TTL) && self.rng.one_in(2);
+        let ttl = if longer { terms.ttl_most } else { Span(TTL) };
+        self.counts.longer += u64::from(longer);
+        let client = Client::new(session, incarnation, ttl, terms);
         let kind = if relayed {
-            let node = self.rng.index(self.nodes.len());
             let candidate = self.new_handle(node, records);
             ClientKind::Relayed { client, node, candidate, unanswered: 0, records }
         } else {
             let candidate = self.new_candidate(Endpoint::Client(at));
-            let electorate = self.known_electorate();
-            ClientKind::Direct(
-                Box::new(DirectClient::new(client, candidate, electorate)),
-                candidate,
-            )
+            let direct = DirectClient::new(client, candidate, electorate);
+            ClientKind::Direct(Box::new(direct), candidate)
         };
         self.clients[at].kind = Some(kind);
         self.schedule(self.now, Event::Beat { at, process });
@@ -185,8 +188,8 @@ impl Storm {
                 }
             }
             Message::Configuration(present) => {
-                let electorate = present.electorate();
-                self.with_direct(at, |direct, now, out| direct.adopt(electorate, now, out));
+                let (electorate, terms) = (present.electorate(), present.terms());
+                self.with_direct(at, |direct, now, out| direct.adopt(electorate, terms, now, out));
             }
             // Answers of earlier candidates arrive too; the client has to tolerate them.
             Message::Answer(reports) => {

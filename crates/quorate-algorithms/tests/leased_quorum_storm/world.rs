@@ -42,6 +42,8 @@ pub(crate) struct Counts {
     pub(crate) proposals: u64,
     /// Configurations that followed the first one.
     pub(crate) changes: u64,
+    /// Sessions with a time-to-live that the first configuration does not permit.
+    pub(crate) longer: u64,
     /// Digest of all events, so that a changed order or message is noticed.
     pub(crate) digest: Digest,
 }
@@ -58,6 +60,7 @@ impl Counts {
         self.exits += other.exits;
         self.proposals += other.proposals;
         self.changes += other.changes;
+        self.longer += other.longer;
         self.digest.add(&other.digest);
     }
 }
@@ -108,8 +111,8 @@ pub(crate) enum Message {
     Call(CandidateId, Call<Name>),
     Answer(Vec<Report>),
     Force(Name, RequestId),
-    Chain(ChainMessage<Members>),
-    Configuration(Configuration<Members>),
+    Chain(Box<ChainMessage<Members>>),
+    Configuration(Box<Configuration<Members>>),
 }
 
 #[derive(Clone, Debug)]

@@ -97,14 +97,7 @@ mod tests {
             let clients = vec![(0, "10.0.0.1:1".to_owned()), (1, "10.0.0.2:1".to_owned())];
             MembersKnown { configuration: Configuration::first(members), clients }
         };
-        let attached = Attached {
-            node: 1,
-            candidate: 7,
-            members: members(3),
-            ttl_least_ms: 100,
-            ttl_most_ms: 60_000,
-            drift_ppm: 500,
-        };
+        let attached = Attached { node: 1, candidate: 7, members: members(3) };
         let addresses = Addresses::new(&attached, "proxy:7480");
         let one = ProcessId::new(1);
         assert_eq!(addresses.address_of(one, 0).as_deref(), Some("proxy:7480"));

@@ -91,7 +91,7 @@ pub(super) async fn attach(
 ) -> Result<Connection, AttachError> {
     let connect = async {
         let mut stream = dialler.dial(endpoint).await?;
-        handshake::initiate(&mut stream, dialler.token.as_deref()).await?;
+        handshake::initiate(&mut stream, handshake::VERSIONS, dialler.token.as_deref()).await?;
         let mut bytes = BytesMut::new();
         put(ATTACH, identity.attach(candidate), &mut bytes);
         stream.write_all(&bytes).await?;

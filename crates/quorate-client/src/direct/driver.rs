@@ -155,8 +155,9 @@ impl Driver {
         &self.electorate
     }
 
-    /// Uses other voters from now on. New ones are avoided until they are connected.
-    pub(super) fn adopt(&mut self, electorate: Electorate, now: Time) {
+    /// Uses other voters and terms from now on. New voters are avoided until they are connected.
+    pub(super) fn adopt(&mut self, electorate: Electorate, terms: Terms, now: Time) {
+        self.validity = terms.validity(self.ttl);
         let bound = electorate.bound().max(self.voters.len());
         let new = &electorate.all() - &self.electorate.all();
         for gone in &(&self.electorate.all() - &electorate.all()) {
@@ -165,7 +166,7 @@ impl Driver {
         }
         self.voters.resize(bound, VoterLink::default());
         self.electorate = electorate.clone();
-        self.drive(now, |direct, out| direct.adopt(electorate, now, out));
+        self.drive(now, |direct, out| direct.adopt(electorate, terms, now, out));
         for voter in new.iter().filter(|voter| !self.voters[voter.index()].up).collect::<Vec<_>>() {
             self.drive(now, |direct, out| direct.avoid(voter, now, out));
         }

@@ -202,7 +202,7 @@ impl Task {
                 self.links.insert(voter, self.linking.link(voter, None));
             }
         }
-        self.driver.adopt(electorate, clock::now());
+        self.driver.adopt(electorate, members.terms(), clock::now());
     }
 
     /// Notifies guards and calls of what has happened, and updates the deadline.

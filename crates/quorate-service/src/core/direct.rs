@@ -1,7 +1,7 @@
 //! Direct clients run their own candidate. This node passes messages between the candidate and the voter.
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId, ToVoter};
-use quorate_core::{Drift, SortedMap, Time};
+use quorate_core::{SortedMap, Time};
 use quorate_protocol::{Attached, CallResponse, Failure, Name, SessionKey, TEXT_MOST};
 
 use super::quotas::Charge;
@@ -121,16 +121,8 @@ impl NodeCore {
     }
 
     fn attached(&self, candidate: CandidateId) -> Attached {
-        let settings = &self.settings;
-        let ms = |span: quorate_core::Span| u32::try_from(span.0 / 1_000_000).unwrap_or(u32::MAX);
-        Attached {
-            node: settings.id.index() as u32,
-            candidate: candidate.0,
-            members: self.members_known(),
-            ttl_least_ms: ms(settings.terms.ttl_least),
-            ttl_most_ms: ms(settings.terms.ttl_most),
-            drift_ppm: (settings.terms.drift.0 / (Drift::ONE / 1_000_000)) as u32,
-        }
+        let (node, members) = (self.settings.id.number(), self.members_known());
+        Attached { node, candidate: candidate.0, members }
     }
 
     /// Handles messages of a direct client's candidate. The client may only send messages for its own session, within its

@@ -371,7 +371,7 @@ impl NodeCore {
 
     /// Answers calls for locks that are known to be held in the beat of the call or a later one.
     fn answer_waiters(&mut self, session: u128, now: Time) {
-        let terms = self.settings.terms;
+        let terms = self.terms;
         let Some(relay) = self.relays.get(&session) else { return };
         let interests = relay.interests.iter();
         let asked = interests.filter(|(_, it)| !it.waiting.is_empty() && it.token.is_some());
@@ -458,7 +458,7 @@ impl NodeCore {
             return self.fail_calls(session, &Failure::NoSession);
         }
         self.adopt_listed(session, since, now);
-        let terms = self.settings.terms;
+        let terms = self.terms;
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let good = relay.held_up_to(alive, since);
         let ready = relay.pending.extract_if(.., |it| !it.opens && it.beat <= good);
@@ -515,7 +515,7 @@ impl NodeCore {
         let Some(relay) = self.relays.get(&session) else { return };
         let answer = match &relay.origin {
             Origin::Lease(_) => {
-                let ttl_ms = client_ttl(relay.ttl, self.settings.terms).0 / 1_000_000;
+                let ttl_ms = client_ttl(relay.ttl, self.terms).0 / 1_000_000;
                 CallResponse::LeaseInfo(LeaseInfo {
                     ttl_ms,
                     valid_ms: ttl_ms,
@@ -563,7 +563,7 @@ impl NodeCore {
     /// begun a while ago.
     pub(super) fn watch_validity(&mut self, session: u128, good: u64, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
-        let validity = self.settings.terms.validity(relay.ttl);
+        let validity = self.terms.validity(relay.ttl);
         let until = relay.begun(good).map_or(now, |begun| begun + validity);
         self.alarms.insert((until, Alarm::Validity(session)));
     }
@@ -586,7 +586,7 @@ impl NodeCore {
     /// not request votes as if its client were inside.
     pub(super) fn check_validity(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
-        let validity = self.settings.terms.validity(relay.ttl);
+        let validity = self.terms.validity(relay.ttl);
         let (mut lapsed, mut next) = (Vec::new(), None);
         for (request, interest) in relay.interests.iter().filter(|(_, it)| it.token.is_some()) {
             let good = relay.held(*request).and_then(|(_, beat)| relay.begun(beat));

@@ -16,7 +16,6 @@ impl NodeCore {
     pub fn on_peer_link(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         let is_up = up.is_ok();
         self.up.insert(peer, up);
-        self.connecting &= self.peers_up() < self.peers().count();
         if is_up {
             self.greet_peer(peer);
             self.leaving_peers.remove(peer);
@@ -28,6 +27,7 @@ impl NodeCore {
             self.describe_to(peer);
             self.resume_everywhere(peer, now);
         } else {
+            self.membership.foreign.remove(&peer);
             self.avoid_everywhere(peer, now);
         }
         self.deliver_local(now);

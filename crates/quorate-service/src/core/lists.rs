@@ -303,7 +303,7 @@ impl NodeCore {
                     let failure = if has_lapsed { Failure::NoSession } else { Failure::NoQuorum };
                     return self.answer(call_id, CallResponse::Failed(failure));
                 };
-                let terms = self.settings.terms;
+                let terms = self.terms;
                 let client_ttl = client_ttl(ttl, terms);
                 let left = remaining(left, terms).min(client_ttl);
                 let (ttl_ms, valid_ms) = (client_ttl.0 / 1_000_000, left.0 / 1_000_000);

@@ -14,8 +14,8 @@ use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{Chain, ChainEffect, ChainEffects, ChainMessage};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{
-    CallResponse, Configuration, Failure, Member, MemberChange, Members, MembersKnown,
-    MembersStatus, ServerMessage,
+    CallResponse, ClusterTerms, Configuration, Failure, Member, MemberChange, Members,
+    MembersKnown, MembersStatus, ServerMessage, session_terms,
 };
 
 use super::{Action, Alarm, CallId, CallerId, NodeCore};
@@ -26,6 +26,9 @@ const CHANGE_INTERVAL: Span = Span::from_millis(100);
 
 /// Maximum time to connect to new nodes and to choose a change.
 const CHANGE_TIMEOUT: Span = Span::from_millis(10_000);
+
+const IN_PROGRESS: &str =
+    "another change of the members is in progress; `quorate members` shows it";
 
 /// Time for which nodes that were removed stay connected, so that they learn of it.
 const FORMER_LINGER: Span = Span::from_millis(5_000);
@@ -97,6 +100,31 @@ fn is_sound(configuration: &Configuration) -> bool {
     all.into_iter().flatten().all(|members| members.validate().is_ok())
 }
 
+/// Describes how two configurations of one index differ: what is different, and both values.
+fn difference(mine: &Configuration, theirs: &Configuration) -> (&'static str, String, String) {
+    let list = |of: &Configuration| {
+        let nodes = of.voters.nodes.iter();
+        let nodes = nodes.map(|node| format!("{} at {}", node.node, node.address));
+        nodes.collect::<Vec<_>>().join(", ")
+    };
+    let (nodes, others) = (list(mine), list(theirs));
+    if nodes != others {
+        return ("members", nodes, others);
+    }
+    let values = |of: &Configuration| {
+        let ClusterTerms { ttl_least_ms, ttl_most_ms, drift_ppm, .. } = of.target().terms;
+        [
+            format!("quorums = {}", of.voters.quorums),
+            format!("ttl_least_ms = {ttl_least_ms}"),
+            format!("ttl_most_ms = {ttl_most_ms}"),
+            format!("drift_ppm = {drift_ppm}"),
+        ]
+    };
+    let unequal = values(mine).into_iter().zip(values(theirs)).filter(|(one, other)| one != other);
+    let (mine, theirs): (Vec<_>, Vec<_>) = unequal.unzip();
+    ("terms", mine.join(", "), theirs.join(", "))
+}
+
 impl NodeCore {
     /// Handles a message about the chain.
     pub(super) fn on_chain_message(
@@ -122,6 +150,7 @@ impl NodeCore {
                 return;
             }
             self.membership.greeted.insert(from);
+            self.connecting &= self.peers_up().len() < self.peers().count();
             if is_empty {
                 return;
             }
@@ -142,19 +171,15 @@ impl NodeCore {
         };
         let alike = mine.index == 0
             && members(mine) == members(theirs)
-            && mine.voters.quorums == theirs.voters.quorums;
+            && mine.voters.quorums == theirs.voters.quorums
+            && mine.voters.terms == theirs.voters.terms;
         if joining || theirs.index != mine.index || theirs == mine || alike {
             self.membership.foreign.remove(&from);
             return true;
         }
-        let list = |of: &Configuration| {
-            let nodes = of.voters.nodes.iter();
-            let nodes = nodes.map(|node| format!("{} at {}", node.node, node.address));
-            format!("{} ({})", nodes.collect::<Vec<_>>().join(", "), of.voters.quorums)
-        };
-        let (me, mine, theirs) = (self.settings.id, list(mine), list(theirs));
-        let text = format!("members differ: {me} lists {mine}; {from} lists {theirs}");
-        tracing::warn!(peer = %from, %text, "a peer was started with other members");
+        let (me, (what, mine, theirs)) = (self.settings.id, difference(mine, theirs));
+        let text = format!("{what} differ: {me} has {mine}; {from} has {theirs}");
+        tracing::warn!(peer = %from, %text, "a peer was started with other members or terms");
         self.membership.greeted.remove(from);
         self.membership.foreign.insert(from, text);
         false
@@ -217,7 +242,9 @@ impl NodeCore {
         self.update_peers(now);
         self.start_detector(now);
         let stays_out = self.membership.chain.stays_out();
+        self.terms = session_terms(&present);
         self.with_voter(now, |voter, out| {
+            voter.set_terms(present.terms());
             voter.stay_out(stays_out);
             voter.adopt(electorate.clone(), previous, now, out);
             voter.wake(now, out);
@@ -348,11 +375,9 @@ impl NodeCore {
     ) -> Option<CallResponse> {
         let refused = |why: String| Some(CallResponse::Failed(Failure::NotNow(why)));
         let Membership { chain, pending, .. } = &self.membership;
-        if pending.is_some() || !chain.is_settled() || chain.present().is_joint() {
-            return refused(
-                "another change of the members is in progress; `quorate members` shows it"
-                    .to_owned(),
-            );
+        // If the change before is complete at another node already, this one learns it soon.
+        if pending.is_some() || chain.present().is_joint() {
+            return refused(IN_PROGRESS.to_owned());
         }
         if !self.settings.persists {
             return refused(
@@ -399,8 +424,10 @@ impl NodeCore {
         let missing: Vec<String> =
             new.iter().filter(|node| !is_up(node)).map(|node| self.why_missing(*node)).collect();
         if now >= *until {
+            let settled = chain.is_settled();
             self.membership.chain.give_up();
             let why = match missing.is_empty() {
+                true if !settled => IN_PROGRESS.to_owned(),
                 true => "no quorum of the members has answered in 10 s; it may still be chosen"
                     .to_owned(),
                 false => {
@@ -409,7 +436,7 @@ impl NodeCore {
             };
             return self.refuse_change(why, now);
         }
-        if !missing.is_empty() || chain.proposes() {
+        if !missing.is_empty() || !chain.is_settled() || chain.proposes() {
             return;
         }
         let target = target.clone();
@@ -421,7 +448,7 @@ impl NodeCore {
     }
 
     fn why_missing(&self, node: ProcessId) -> String {
-        let error = self.peer_errors.get(&node).map(|error| error.text.clone());
+        let error = self.peer_errors.get(&node).cloned();
         let why = error.or_else(|| self.up.get(&node)?.clone().err());
         let why = why.unwrap_or_else(|| "it does not answer".to_owned());
         let address = self.membership.addresses.get(&node).map_or("", String::as_str);

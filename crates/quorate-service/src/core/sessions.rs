@@ -87,7 +87,7 @@ impl NodeCore {
                 Some(too_much(format!("the ttl of a session must be {least} to {most} ms")))
             }
             Call::Open { ttl_ms, client_name, client_location } => {
-                let ttl = self.settings.terms.clamp(Span::from_millis(ttl_ms.into()));
+                let ttl = self.terms.clamp(Span::from_millis(ttl_ms.into()));
                 self.open(
                     call_id,
                     Origin::Key(key()),
@@ -186,7 +186,7 @@ impl NodeCore {
         sent: Sent,
         now: Time,
     ) {
-        let ttl = voter_ttl(Span::from_millis(ttl_ms.into()), self.settings.terms);
+        let ttl = voter_ttl(Span::from_millis(ttl_ms.into()), self.terms);
         let Origin::Lease(lease) = &origin else { return };
         if fresh {
             let texts = (lease.owner.clone(), client_location);
@@ -241,7 +241,7 @@ impl NodeCore {
         self.describe(Description { session, session_text, request: None }, now);
         self.start_relay(origin, ttl, call_id.0, now);
         if let Some(relay) = self.relays.get_mut(&session) {
-            relay.young_until = now + self.settings.terms.validity(ttl);
+            relay.young_until = now + self.terms.validity(ttl);
         }
         self.begin_call(session, (call_id, true), sent, now);
         None

@@ -4,7 +4,7 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_net::CertificateExpiry;
 use quorate_protocol::{MemberStatus, NodeStatus};
 
-use super::{Alarm, NodeCore, PeerError};
+use super::{Alarm, NodeCore};
 
 /// Time after the start at which a node becomes ready even if clients that had votes here have sent no beat yet. The lease
 /// of a client that has died may last longer.
@@ -27,13 +27,17 @@ impl NodeCore {
         }
     }
 
-    /// Returns this node and the peers that are connected and not suspected.
+    /// Returns the peers that are connected and have shown that they have the members and the terms of this node.
+    pub fn peers_up(&self) -> ProcessSet {
+        let connected = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
+        &connected.collect() & &self.membership.greeted
+    }
+
+    /// Returns this node and the peers that are up and not suspected.
     fn reachable(&self) -> ProcessSet {
-        let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
-        let connected: ProcessSet = up.chain([self.settings.id]).collect();
-        let foreign = self.membership.foreign.keys().copied().collect();
-        let known = &(&connected - &self.suspected) - &foreign;
-        &known & &self.electorate.all()
+        let mut up = self.peers_up();
+        up.insert(self.settings.id);
+        &(&up - &self.suspected) & &self.electorate.all()
     }
 
     /// Returns whether the reachable voters contain a quorum.
@@ -77,15 +81,13 @@ impl NodeCore {
             ));
         }
         if !self.has_quorum() {
-            let terms_differ = self.peer_errors.iter().filter(|(_, error)| error.terms_differ);
-            reasons.extend(terms_differ.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
             reasons.extend(self.membership.foreign.values().map(|text| format!("terms: {text}")));
             let (heard, n) = (self.reachable().len(), self.electorate.len());
             reasons
                 .push(format!("no-quorum: {heard} of {n} nodes are reachable, including this one"));
         } else if self.connecting {
             // The next node of a rolling restart may stop as soon as this one is ready.
-            let (up, peers) = (self.peers_up(), self.peers().count());
+            let (up, peers) = (self.peers_up().len(), self.peers().count());
             reasons.push(format!(
                 "connecting: {up} of {peers} peers are connected; the node is ready once all are, or 2 s after its start"
             ));
@@ -102,16 +104,11 @@ impl NodeCore {
     }
 
     /// Sets the reason why a peer is not connected; `None` if it is connected, or if no reason is known.
-    pub fn set_peer_error(&mut self, peer: ProcessId, error: Option<PeerError>) {
+    pub fn set_peer_error(&mut self, peer: ProcessId, error: Option<String>) {
         match error {
             Some(error) => drop(self.peer_errors.insert(peer, error)),
             None => drop(self.peer_errors.remove(&peer)),
         }
-    }
-
-    /// Returns the number of other nodes that are connected.
-    pub fn peers_up(&self) -> usize {
-        self.up.values().filter(|up| up.is_ok()).count()
     }
 
     /// Returns the number of requests that relays of this node pursue.
@@ -128,13 +125,14 @@ impl NodeCore {
         metrics.sessions.set((self.relays.len() + self.direct.len()) as i64);
         metrics.requests.set(self.requests() as i64);
         metrics.ballots.set(self.voter.ballots().len() as i64);
-        metrics.peers_up.set(self.peers_up() as i64);
+        metrics.peers_up.set(self.peers_up().len() as i64);
         metrics.ready.set(self.reasons().is_empty().into());
         metrics.text()
     }
 
     pub(super) fn status(&self) -> NodeStatus {
         let settings = &self.settings;
+        let up = self.peers_up();
         let member = |(id, address): (ProcessId, &str)| {
             let node = id.number();
             let (state, own) = (self.up.get(&id), settings.id == id);
@@ -145,31 +143,31 @@ impl NodeCore {
                     true => settings.client_address.clone(),
                     false => self.client_addresses.get(&id).cloned(),
                 },
-                up: own || matches!(state, Some(Ok(()))),
+                up: own || up.contains(id),
                 suspected: self.suspected.contains(id),
                 last_error: match (state, self.membership.foreign.get(&id)) {
                     _ if own => None,
                     (_, Some(text)) => Some(text.clone()),
-                    (Some(Ok(())), None) => None,
-                    _ if self.peer_errors.contains_key(&id) => {
-                        self.peer_errors.get(&id).map(|error| error.text.clone())
-                    }
+                    (Some(Ok(())), None) if up.contains(id) => None,
+                    (Some(Ok(())), None) => Some("its members are not known yet".to_owned()),
+                    _ if self.peer_errors.contains_key(&id) => self.peer_errors.get(&id).cloned(),
                     (Some(Err(why)), None) => Some(why.clone()),
                     (None, None) => Some("never connected".to_owned()),
                 },
             }
         };
-        let terms = settings.terms;
+        let (terms, present) = (self.terms, self.membership.chain.present());
         NodeStatus {
             node: settings.id.index() as u32,
             cluster: settings.cluster,
             votes: self.voter.is_voting(),
             quorum: self.has_quorum(),
-            quorums: self.membership.chain.present().target().quorums.clone(),
-            lease_us: terms.ttl_most.0 / 1_000,
+            quorums: present.target().quorums.clone(),
+            terms: present.target().terms,
             // The slowest voter drops a session after one ttl by its own clock. Then one message gives the vote
             // to the next request.
-            replaced_within_us: (terms.abstention() + settings.delay_bounds.bound).0 / 1_000,
+            replaced_within_us: (present.terms().abstention() + settings.delay_bounds.bound).0
+                / 1_000,
             not_before_us: terms.validity(terms.ttl_least).0 / 1_000,
             sessions: (self.relays.len() + self.direct.len()) as u64,
             requests: self.requests() as u64,

@@ -24,7 +24,7 @@ pub(super) fn node_of(candidate: CandidateId) -> ProcessId {
 /// Creates the voter from the state that it remembers.
 pub(super) fn start(settings: &Settings, chain: &Chain<Members>, now: Time) -> Voter<Name> {
     let electorate = chain.present().electorate();
-    let mut voter = Voter::new(settings.id, electorate.clone(), settings.terms);
+    let mut voter = Voter::new(settings.id, electorate.clone(), chain.present().terms());
     match settings.voter.clone() {
         VoterStart::New => {}
         VoterStart::Forgotten(memory) => voter = voter.forgotten(memory, now),

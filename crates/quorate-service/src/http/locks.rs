@@ -42,7 +42,8 @@ pub(super) async fn acquire(
             // The session may have been kept alive while the request waited. The clocks of the client and of
             // this node both drift.
             let waited = validity.since.saturating_sub(asked);
-            let drift = waited.saturating_mul(2 * u64::from(state.drift_ppm)) / 1_000_000;
+            let ppm = u64::from(state.local_client.inbox().drift_ppm());
+            let drift = waited.saturating_mul(2 * ppm) / 1_000_000;
             let reliable_ms = (waited.saturating_sub(drift) + validity.micros) / 1_000;
             Ok(Json(Granted { token, request, reliable_ms }))
         }

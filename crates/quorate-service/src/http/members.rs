@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use quorate_protocol::{Call, CallResponse, MemberChange, MembersStatus};
+use quorate_protocol::{
+    Call, CallResponse, ClusterTerms, MemberChange, MembersStatus, TermsChange,
+};
 use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
@@ -19,6 +21,12 @@ pub(super) struct Members {
     nodes: Vec<Node>,
     /// Name of the quorum system.
     quorums: String,
+    /// Minimum time-to-live of new sessions, in milliseconds. While a change is in progress, these are the terms after it.
+    ttl_least_ms: u32,
+    /// Maximum time-to-live of new sessions, in milliseconds.
+    ttl_most_ms: u32,
+    /// Maximum rate by which a clock gains or loses, in parts per million.
+    drift_ppm: u32,
     /// The voters that will follow, while a change is in progress.
     next: Option<Vec<Node>>,
     /// Whether the last change is complete, so that another one can begin.
@@ -49,6 +57,12 @@ pub(super) struct Change {
     remove: Vec<u32>,
     /// Name of the quorum system from then on.
     quorums: Option<String>,
+    /// Minimum time-to-live of new sessions from then on, in milliseconds.
+    ttl_least_ms: Option<u32>,
+    /// Maximum time-to-live of new sessions from then on, in milliseconds.
+    ttl_most_ms: Option<u32>,
+    /// Maximum rate by which a clock gains or loses, in parts per million.
+    drift_ppm: Option<u32>,
 }
 
 impl From<quorate_protocol::Member> for Node {
@@ -64,7 +78,12 @@ impl From<MembersStatus> for Members {
         };
         let MembersStatus { configuration, settled, waits_for } = status;
         let complete = settled && !configuration.is_joint();
+        let ClusterTerms { ttl_least_ms, ttl_most_ms, drift_ppm, .. } =
+            configuration.target().terms;
         Self {
+            ttl_least_ms,
+            ttl_most_ms,
+            drift_ppm,
             configuration: configuration.index,
             quorums: configuration.voters.quorums.clone(),
             nodes: nodes(configuration.voters),
@@ -95,10 +114,11 @@ pub(super) async fn change(
     Caller(permissions): Caller,
     request: Result<Json<Change>, JsonRejection>,
 ) -> Result<Json<Members>, Refusal> {
-    let Json(Change { add, remove, quorums }) = request?;
+    let Json(Change { add, remove, quorums, ttl_least_ms, ttl_most_ms, drift_ppm }) = request?;
     let add = add.into_iter();
     let add = add.map(|Node { node, address }| quorate_protocol::Member { node, address });
-    let change = MemberChange { add: add.collect(), remove, quorums };
+    let terms = TermsChange { ttl_least_ms, ttl_most_ms, drift_ppm };
+    let change = MemberChange { add: add.collect(), remove, quorums, terms };
     answer(state.local_client.call(&permissions, Call::ChangeMembers(change)).await?)
 }
 

@@ -43,8 +43,6 @@ const BODY_MOST: usize = 64 << 10;
 pub(crate) struct HttpState {
     pub(crate) local_client: LocalClient,
     pub(crate) authenticator: Arc<Authenticator>,
-    /// Maximum rate by which a clock gains or loses, in parts per million.
-    pub(crate) drift_ppm: u32,
 }
 
 /// Description of the API, which a test compares with the annotations of the handlers.

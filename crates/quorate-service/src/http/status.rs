@@ -71,7 +71,7 @@ impl From<NodeStatus> for Status {
             votes: status.votes,
             quorum: status.quorum,
             quorums: status.quorums,
-            lease_ms: ms(status.lease_us),
+            lease_ms: status.terms.ttl_most_ms.into(),
             replaced_within_ms: ms(status.replaced_within_us),
             not_before_ms: ms(status.not_before_us),
             sessions: status.sessions,

@@ -109,7 +109,8 @@ fn put(bytes: &mut BytesMut, number: u64, call: Call) {
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
     let mut rng = Rng::new(1);
     let mut greeted = handshake::MAGIC.to_vec();
-    greeted.extend(handshake::VERSION.to_be_bytes());
+    greeted.extend(handshake::VERSIONS.newest.to_be_bytes());
+    greeted.extend(handshake::VERSIONS.oldest.to_be_bytes());
     greeted.extend([0, 0]);
     let mut ask = BytesMut::new();
     put(&mut ask, 1, Call::Status);
@@ -232,7 +233,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
 
 async fn connect(endpoint: &str) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(endpoint).await?;
-    handshake::initiate(&mut stream, None).await.map_err(io::Error::other)?;
+    handshake::initiate(&mut stream, handshake::VERSIONS, None).await.map_err(io::Error::other)?;
     Ok(stream)
 }
 

@@ -17,6 +17,7 @@ Examples:
   quorate members replace 2 3=10.0.0.4:7481         Node 3 takes the place of node 2
   quorate members add 1=10.0.0.9:7481               Node 1 has moved to another address
   quorate members remove 3 4
+  quorate members set --ttl-most 30s --drift-ppm 1000
 
 Locks are kept, and clients need not do anything. A new node has a number that no node had before, and a \
 configuration file without [peers]; start it with --join before it is added. Keep removed nodes running until the \
@@ -34,6 +35,16 @@ Example:
 The node becomes the only member of a cluster with a new identifier, and abstains until no client of the old cluster can \
 rely on a lock. Tokens continue above all earlier ones. If another node of the old cluster still runs, two clients can hold \
 one lock. Use the node that was a member for the longest time, and add new nodes afterwards.";
+
+/// Explanation of `quorate members set`.
+const SET_HELP: &str = "\
+Examples:
+  quorate members set --ttl-most 2m
+  quorate members set --ttl-least 1s --drift-ppm 200
+  quorate members set --quorums tree
+
+Sessions keep the time-to-live that they have; new ones get the new bounds. A node that has forgotten its votes abstains for \
+the longest time-to-live that the cluster has ever permitted. Clocks have to obey the smaller drift until the change is complete.";
 
 /// Flags of `quorate members`.
 #[derive(Debug, Args)]
@@ -68,6 +79,12 @@ pub(crate) enum ChangeMembers {
         #[command(flatten)]
         flags: ChangeFlags,
     },
+    /// Change the terms or the quorum system, with the same nodes
+    #[command(after_help = SET_HELP)]
+    Set {
+        #[command(flatten)]
+        flags: ChangeFlags,
+    },
     /// Start the cluster again from one stopped node, after a majority was lost for good
     #[command(after_help = RECOVER_HELP)]
     Recover {
@@ -97,6 +114,8 @@ pub(crate) struct ChangeFlags {
     /// Use this quorum system from then on: majority, tree or grid-fixed
     #[arg(long, value_name = "NAME")]
     pub(crate) quorums: Option<String>,
+    #[command(flatten)]
+    pub(crate) terms: TermsFlags,
     /// Maximum time to wait until the change is complete
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
@@ -105,6 +124,30 @@ pub(crate) struct ChangeFlags {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
+}
+
+/// Terms that change.
+#[derive(Debug, Args)]
+pub(crate) struct TermsFlags {
+    /// Minimum time-to-live of new sessions from then on
+    #[arg(long, value_name = "TIME", value_parser = millis)]
+    pub(crate) ttl_least: Option<u32>,
+    /// Maximum time-to-live of new sessions from then on
+    #[arg(long, value_name = "TIME", value_parser = millis)]
+    pub(crate) ttl_most: Option<u32>,
+    /// Rate by which clocks may gain or lose from then on, in parts per million
+    #[arg(long, value_name = "PPM")]
+    pub(crate) drift_ppm: Option<u32>,
+}
+
+/// Parses a time of whole milliseconds.
+fn millis(text: &str) -> Result<u32, String> {
+    let time = duration(text)?;
+    let whole = time.subsec_nanos().is_multiple_of(1_000_000);
+    u32::try_from(time.as_millis())
+        .ok()
+        .filter(|_| whole)
+        .ok_or_else(|| format!("{text} is not a whole number of milliseconds, or too long"))
 }
 
 /// Parses a member: its number and its address.
@@ -128,5 +171,13 @@ mod tests {
             assert!(member(wrong).expect_err("no member").contains("NODE=HOST:PORT"), "{wrong}");
         }
         assert!(member("3=10.0.0.4").expect_err("no port").contains("HOST:PORT"));
+    }
+
+    #[test]
+    fn a_bound_is_a_time_of_whole_milliseconds() {
+        assert_eq!((millis("2m"), millis("1500ms")), (Ok(120_000), Ok(1_500)));
+        for wrong in ["100us", "50d", "30"] {
+            assert!(millis(wrong).is_err(), "{wrong}");
+        }
     }
 }

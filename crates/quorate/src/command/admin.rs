@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use quorate_client::{
-    BackendKind, Error, Failure as Refusal, Kind, Name, NodeStatus, RequestInfo, RequestState,
+    BackendKind, ClusterTerms, Error, Failure as Refusal, Kind, Name, NodeStatus, RequestInfo,
+    RequestState,
 };
 use serde_json::json;
 
@@ -73,7 +74,8 @@ fn status_json(status: &NodeStatus) -> serde_json::Value {
         "votes": status.votes,
         "quorum": status.quorum,
         "quorums": status.quorums,
-        "lease_us": status.lease_us,
+        "lease_us": u64::from(status.terms.ttl_most_ms) * 1_000,
+        "terms": terms_json(&status.terms),
         "replaced_within_us": status.replaced_within_us,
         "not_before_us": status.not_before_us,
         "sessions": status.sessions,
@@ -82,6 +84,14 @@ fn status_json(status: &NodeStatus) -> serde_json::Value {
         "messages": status.messages,
         "reasons": status.reasons,
         "members": members,
+    })
+}
+
+pub(super) fn terms_json(terms: &ClusterTerms) -> serde_json::Value {
+    json!({
+        "ttl_least_ms": terms.ttl_least_ms,
+        "ttl_most_ms": terms.ttl_most_ms,
+        "drift_ppm": terms.drift_ppm,
     })
 }
 

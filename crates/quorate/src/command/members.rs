@@ -5,15 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_client::{Client, MemberChange, MembersStatus, NodeStatus};
+use quorate_client::{Client, ClusterTerms, MemberChange, MembersStatus, NodeStatus, TermsChange};
+use quorate_core::Span;
 use quorate_service::{NodeConfig, recover};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::admin::{exit_code, member_json, plain};
+use super::admin::{exit_code, member_json, plain, terms_json};
 use super::cluster;
 use crate::CommandResult;
-use crate::arguments::{ChangeFlags, ChangeMembers, MembersFlags};
+use crate::arguments::{ChangeFlags, ChangeMembers, MembersFlags, TermsFlags};
 use crate::command_error::CommandError;
 
 /// Interval at which the progress of a change is requested.
@@ -29,6 +30,15 @@ pub(crate) fn members(flags: &MembersFlags) -> CommandResult {
             return recover_members(config, *others_are_gone);
         }
         ChangeMembers::Add { nodes, flags } => (change_of(nodes.clone(), &[], flags), flags),
+        ChangeMembers::Set { flags } => {
+            let change = change_of(Vec::new(), &[], flags);
+            if change == MemberChange::default() {
+                return Err(CommandError::new(
+                    "nothing to change: name a bound, as in `quorate members set --ttl-most 30s`",
+                ));
+            }
+            (change, flags)
+        }
         ChangeMembers::Remove { nodes, flags } => (change_of(Vec::new(), nodes, flags), flags),
         ChangeMembers::Replace { old, new, flags } => {
             (change_of(vec![new.clone()], &[*old], flags), flags)
@@ -104,7 +114,9 @@ fn change_of(
     remove: &[u32],
     flags: &ChangeFlags,
 ) -> MemberChange {
-    MemberChange { add, remove: remove.to_vec(), quorums: flags.quorums.clone() }
+    let TermsFlags { ttl_least, ttl_most, drift_ppm } = flags.terms;
+    let terms = TermsChange { ttl_least_ms: ttl_least, ttl_most_ms: ttl_most, drift_ppm };
+    MemberChange { add, remove: remove.to_vec(), quorums: flags.quorums.clone(), terms }
 }
 
 /// One line about the progress of a change.
@@ -146,8 +158,13 @@ fn list(flags: &MembersFlags) -> CommandResult {
 
 fn print_json(out: &mut impl Write, status: &NodeStatus) -> Result<(), CommandError> {
     let members: Vec<_> = status.members.iter().map(member_json).collect();
-    serde_json::to_writer(&mut *out, &json!({ "members": members }))
-        .map_err(std::io::Error::from)?;
+    let terms = terms_json(&status.terms);
+    let quorums = &status.quorums;
+    serde_json::to_writer(
+        &mut *out,
+        &json!({ "members": members, "quorums": quorums, "terms": terms }),
+    )
+    .map_err(std::io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }
@@ -161,5 +178,14 @@ fn print_members(out: &mut impl Write, status: &NodeStatus) -> Result<(), Comman
         };
         writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
     }
+    let ClusterTerms { ttl_least_ms, ttl_most_ms, drift_ppm, .. } = status.terms;
+    let time = |ms: u32| Span::from_millis(ms.into());
+    writeln!(
+        out,
+        "terms    ttl {} to {}, drift {drift_ppm} ppm, quorums: {}",
+        time(ttl_least_ms),
+        time(ttl_most_ms),
+        status.quorums
+    )?;
     Ok(())
 }

@@ -20,6 +20,7 @@ use quorate_core::{ProcessId, ProcessSet, SortedMap, Time};
 
 use super::electorate::Electorate;
 use super::message::Name;
+use super::terms::Terms;
 use super::voter::Voter;
 pub use choosing::CannotPropose;
 use choosing::Proposal;
@@ -28,6 +29,10 @@ use choosing::Proposal;
 pub trait Voters: Clone + Eq + Hash + Debug {
     /// These voters and their quorum system, in the configuration of this index.
     fn electorate(&self, index: u64) -> Electorate;
+
+    /// The drift of clocks, and the bounds of the times-to-live that voters accept. The bounds never become narrower from
+    /// one configuration to the next: sessions keep their times-to-live, and a voter abstains for the longest of them.
+    fn terms(&self) -> Terms;
 }
 
 /// A configuration of the chain.
@@ -62,6 +67,12 @@ impl<V: Voters> Configuration<V> {
             None => voters(&self.voters),
             Some(next) => Electorate::joint(&voters(&self.voters), &voters(next)).at(self.index),
         }
+    }
+
+    /// The terms. Those of a joint configuration permit what both sets of voters permit.
+    pub fn terms(&self) -> Terms {
+        let terms = self.voters.terms();
+        self.next.as_ref().map_or(terms, |next| terms.joint(&next.terms()))
     }
 
     /// The electorate of the configuration before.

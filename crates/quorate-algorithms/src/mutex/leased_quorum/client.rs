@@ -87,6 +87,12 @@ impl<K: Name> Client<K> {
         Presented { session: self.session, ttl: self.ttl, beat, relayed: false, config: 0 }
     }
 
+    /// Applies other terms. Beats that were sent before count on the new terms too, but no lock that the client is
+    /// inside of ends earlier.
+    pub fn set_terms(&mut self, terms: Terms) {
+        self.validity = terms.validity(self.ttl);
+    }
+
     /// Number of requests made so far.
     pub fn issued(&self) -> u64 {
         self.issued

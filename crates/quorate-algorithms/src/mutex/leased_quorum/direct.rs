@@ -9,6 +9,7 @@ use super::client::{Client, ClientEvent};
 use super::electorate::Electorate;
 use super::id::{CandidateId, RequestId};
 use super::message::{Name, ToCandidate, ToVoter};
+use super::terms::Terms;
 
 /// A client with its own candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -134,8 +135,17 @@ impl<K: Name> DirectClient<K> {
         self.with_candidate(now, out, |candidate, effects| candidate.resume(voter, effects));
     }
 
-    /// Adopts a configuration with other voters.
-    pub fn adopt(&mut self, electorate: Electorate, now: Time, out: &mut DirectEffects<K>) {
+    /// Adopts a configuration with other voters or other terms, if it is newer.
+    pub fn adopt(
+        &mut self,
+        electorate: Electorate,
+        terms: Terms,
+        now: Time,
+        out: &mut DirectEffects<K>,
+    ) {
+        if electorate.index() > self.candidate.electorate().index() {
+            self.client.set_terms(terms);
+        }
         self.with_candidate(now, out, |candidate, effects| {
             // A direct client knows what it holds, so its voters need not be confirmed.
             candidate.adopt(electorate, None, effects);

@@ -19,6 +19,16 @@ impl Terms {
         Self { ttl_least: ttl, ttl_most: ttl, drift }
     }
 
+    /// Terms that permit what either of both permits. A client that follows them obeys both.
+    #[must_use]
+    pub fn joint(&self, other: &Self) -> Self {
+        Self {
+            ttl_least: self.ttl_least.min(other.ttl_least),
+            ttl_most: self.ttl_most.max(other.ttl_most),
+            drift: Drift(self.drift.0.abs().max(other.drift.0.abs())),
+        }
+    }
+
     /// The nearest permitted time-to-live.
     pub fn clamp(&self, ttl: Span) -> Span {
         ttl.clamp(self.ttl_least, self.ttl_most)
@@ -68,6 +78,17 @@ mod tests {
         assert!(terms.abstention().0 as f64 / 1.01 >= ttl.0 as f64 / 0.99);
         let exact = Terms::fixed(ttl, Drift::NONE);
         assert_eq!((exact.validity(ttl), exact.abstention()), (Span(999_999), Span(1_000_001)));
+    }
+
+    #[test]
+    fn joint_terms_permit_more_and_rely_on_less() {
+        let terms = |least, most, drift| Terms {
+            ttl_least: Span(least),
+            ttl_most: Span(most),
+            drift: Drift(drift),
+        };
+        let joint = terms(10, 20, -Drift::ONE / 100).joint(&terms(5, 15, Drift::ONE / 1_000));
+        assert_eq!(joint, terms(5, 20, Drift::ONE / 100));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! The node is away for up to 3.7 s, longer than the lease. The other nodes notice it at once, or after a while, or not at
 //! all; then messages arrive late. Relays at all nodes may still have earlier leases of the client.
 
-use quorate_algorithms::mutex::leased_quorum::Terms;
-use quorate_core::{Drift, Span, Time};
+use quorate_core::{Span, Time};
+use quorate_protocol::ClusterTerms;
 
 use super::{Cluster, STEP, links_of};
 use crate::core::CallerId;
@@ -55,11 +55,7 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let terms = Terms {
-            ttl_least: Span::from_millis(1_000),
-            ttl_most: Span::from_millis(3_000),
-            drift: Drift(Drift::ONE / 2_000),
-        };
+        let terms = ClusterTerms::new(1_000, 3_000, 500);
         let cluster = Cluster::new((0..NODES).map(|at| node_of(NODES, at, terms)).collect());
         Self {
             cluster,

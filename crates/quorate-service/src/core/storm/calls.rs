@@ -5,7 +5,8 @@ use quorate_protocol::{
     Call, CallResponse, ClientMessage, Failure, HeldLock, Mode, Name, ServerMessage, Validity,
 };
 
-use super::clients::{Ending, Key, Kind};
+use super::changes::TTL_MOST_MS;
+use super::clients::{Ending, Key, Kind, USUAL_TTL};
 use super::rng::{MS, SECOND};
 use super::world::{Event, Input, World};
 use crate::core::CallerId;
@@ -79,7 +80,7 @@ impl World {
         match operation {
             Operation::Acquire { inside: None, .. } if client.kind == Kind::Native => None,
             Operation::Acquire { inside: None, .. } => {
-                Some(Span(ttl / 4 + self.rng.below(8 * ttl)))
+                Some(Span(ttl / 4 + self.rng.below(8 * ttl.min(USUAL_TTL.0))))
             }
             _ => Some(Span(ttl / 8)),
         }
@@ -283,6 +284,8 @@ impl World {
             }
             answer => panic!("a session is answered with {answer:?}"),
         }
+        let longer = self.clients[at].ttl > Span::from_millis(TTL_MOST_MS.into());
+        self.counts.longer += u64::from(longer);
         self.ask_again(at);
     }
 

@@ -2,7 +2,9 @@
 
 use quorate_algorithms::mutex::leased_quorum::{ChainState, Configuration};
 use quorate_core::ProcessId;
-use quorate_protocol::{Call, ClientMessage, Member, MemberChange, Members, SessionKey};
+use quorate_protocol::{
+    Call, ClientMessage, ClusterTerms, Member, MemberChange, Members, SessionKey, TermsChange,
+};
 
 use super::world::World;
 use crate::core::CallerId;
@@ -12,11 +14,22 @@ use crate::core::testing::members_of;
 /// may wait for each other.
 const MEMBERS_MOST: usize = 5;
 
+/// Maximum time-to-live at first, and after changes that make it longer.
+pub(super) const TTL_MOST_MS: u32 = 5_000;
+const LONGER_MS: u32 = 8_000;
+
+/// Drift of the clocks (`DRIFT`), in parts per million.
+const DRIFT_PPM: u32 = 50_000;
+
+fn terms() -> ClusterTerms {
+    ClusterTerms::new(1_000, TTL_MOST_MS, DRIFT_PPM)
+}
+
 impl World {
     /// The members as a node knows them at first. A spare node has not joined the cluster yet.
     pub(super) fn first_members(&self, at: usize) -> ChainState<Members> {
         match at < self.setup.nodes {
-            true => members_of(self.setup.nodes),
+            true => members_of(self.setup.nodes, terms()),
             false => ChainState::new(Configuration::first(Members::none()), true),
         }
     }
@@ -70,13 +83,27 @@ impl World {
                 node: node as u32,
                 address: format!("127.0.0.1:{}", node + 1),
             });
-            let change = MemberChange { add: add.collect(), remove: removed, quorums: None };
+            let (add, terms) = (add.collect(), self.other_terms());
+            let change = MemberChange { add, remove: removed, quorums: None, terms };
             self.log(|| format!("an operator wants {change:?} at node {at}"));
             let call = Call::ChangeMembers(change);
             let message = ClientMessage { number: 0, sent: 0, call };
             self.with_core(at, |core, now| {
                 core.on_call(CallerId::Node, message, || SessionKey(0), now);
             });
+        }
+    }
+
+    /// Other terms in most changes. Clocks never drift more than any of them permits.
+    fn other_terms(&mut self) -> TermsChange {
+        if self.rng.one_in(3) {
+            return TermsChange::default();
+        }
+        let mut one_of = |values: &[u32]| Some(values[self.rng.index(values.len())]);
+        TermsChange {
+            ttl_least_ms: one_of(&[500, 1_000]),
+            ttl_most_ms: one_of(&[TTL_MOST_MS, LONGER_MS, LONGER_MS]),
+            drift_ppm: one_of(&[DRIFT_PPM, 2 * DRIFT_PPM]),
         }
     }
 }

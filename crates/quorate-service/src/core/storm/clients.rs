@@ -58,6 +58,10 @@ pub(super) struct Ending {
     pub(super) token: Option<u64>,
 }
 
+/// The longest time-to-live without a change of the terms. Clients whose sessions live longer wait and stay no longer than the
+/// others, because the world ends.
+pub(super) const USUAL_TTL: Span = Span::from_millis(4_500);
+
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) clock: Clock,
@@ -140,6 +144,8 @@ impl World {
         };
         let keeps = self.rng.one_in(3);
         let ttl = match kind {
+            // A node without terms that permit as much gives less.
+            _ if self.setup.spares > 0 && self.rng.one_in(2) => 8 * SECOND,
             Kind::Etcd => (1 + self.rng.below(3)) * SECOND,
             _ => 1_500 * MS + self.rng.below(3 * SECOND),
         };
@@ -324,8 +330,10 @@ impl World {
         want.holding = Some(Holding { token, token_since: since, until, since, lost, moved });
         self.check_entry(at, lock, token, leased);
         let stay = match self.rng.below(4) {
-            0 => self.rng.below(5 * ttl),
-            _ if self.setup.trusting && self.is_stormy() => self.rng.below(5 * ttl),
+            0 => self.rng.below(5 * ttl.min(USUAL_TTL.0)),
+            _ if self.setup.trusting && self.is_stormy() => {
+                self.rng.below(5 * ttl.min(USUAL_TTL.0))
+            }
             _ => self.rng.below(ttl / 2),
         };
         self.plan(self.now + stay, Event::Stop { at, process, lock, request });

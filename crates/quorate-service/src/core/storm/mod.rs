@@ -106,6 +106,7 @@ fn members_that_change() {
     total.add(storms(Setup { trusting: true, ..rough }, (0, 15)));
     total.add(storms(Setup { hasty: true, ..rough }, (0, 15)));
     assert!(total.changes > 100 && total.entries > 500 && total.kept > 100, "{total:?}");
+    assert!(total.longer > 5, "{total:?}");
 }
 
 #[test]

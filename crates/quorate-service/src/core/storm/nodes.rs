@@ -1,10 +1,10 @@
 //! Nodes: a core, its vote file, its durable mark, and its restarts.
 
-use quorate_algorithms::mutex::leased_quorum::{ChainState, Memory, Record, RestartId, Terms};
-use quorate_core::{DelayBounds, Drift, ProcessId, Span, Time};
+use quorate_algorithms::mutex::leased_quorum::{ChainState, Memory, Record, RestartId};
+use quorate_core::{DelayBounds, ProcessId, Span, Time};
 use quorate_protocol::{Members, Name};
 
-use super::rng::{Clock, DRIFT, MS, Rng, SECOND};
+use super::rng::{Clock, MS, Rng, SECOND};
 use super::world::{Event, World};
 use crate::core::{Action, NodeCore, Quotas, Settings, VoterStart};
 
@@ -71,14 +71,6 @@ impl Node {
     /// Returns whether the node runs and votes.
     pub(super) fn is_voting(&self) -> bool {
         self.core.as_ref().is_some_and(|core| core.voter().is_voting())
-    }
-}
-
-pub(super) fn terms() -> Terms {
-    Terms {
-        ttl_least: Span::from_millis(1_000),
-        ttl_most: Span::from_millis(5_000),
-        drift: Drift(DRIFT),
     }
 }
 
@@ -203,7 +195,6 @@ impl World {
             id: ProcessId::from_index(at),
             cluster: 1,
             members,
-            terms: terms(),
             delay_bounds: DelayBounds {
                 delay: Span::from_millis(250),
                 bound: Span::from_millis(250),

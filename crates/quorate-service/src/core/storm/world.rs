@@ -50,6 +50,8 @@ pub(super) struct Counts {
     pub(super) revived: u64,
     /// Configurations after the first one.
     pub(super) changes: u64,
+    /// Sessions with a time-to-live that the first configuration does not permit.
+    pub(super) longer: u64,
 }
 
 impl Counts {
@@ -65,6 +67,7 @@ impl Counts {
         self.leaked += other.leaked;
         self.revived += other.revived;
         self.changes += other.changes;
+        self.longer += other.longer;
     }
 }
 

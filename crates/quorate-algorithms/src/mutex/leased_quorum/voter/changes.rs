@@ -3,11 +3,12 @@
 //! `docs/membership.md` describes the protocol. The driver determines the configurations, and makes each of them durable before
 //! the voter adopts it.
 
-use quorate_core::{ProcessId, ProcessSet, SortedSet, Time};
+use quorate_core::{ProcessId, ProcessSet, SortedSet, Span, Time};
 
 use super::super::electorate::Electorate;
 use super::super::id::CandidateId;
 use super::super::message::{Name, ToCandidate, ToVoter};
+use super::super::terms::Terms;
 use super::{Abstains, PeerMessage, Record, Voter, VoterEffect, VoterEffects};
 
 /// Maximum number of messages that wait until the voter knows the configuration of their candidates. Candidates repeat what
@@ -48,6 +49,20 @@ impl<K: Name> Voter<K> {
                 self.on_message(candidate, message, now, out);
             }
         }
+    }
+
+    /// Applies the terms of the configuration that the voter adopts next. Drivers call this before [`Self::stay_out`]: a
+    /// voter that has lost more than its votes has begun to abstain on the terms that its cluster had at first, and its votes
+    /// may have been given on later ones.
+    pub fn set_terms(&mut self, terms: Terms) {
+        let longer = Span(terms.abstention().0.saturating_sub(self.terms.abstention().0));
+        if self.stays_out
+            && let Some(Abstains::Until { time, .. }) = &mut self.abstains
+        {
+            *time = *time + longer;
+            self.trusts_until = self.trusts_until.max(*time + terms.ttl_most);
+        }
+        self.terms = terms;
     }
 
     /// Makes a voter that has forgotten its votes stay out, or lets it return. A voter that has lost more than its votes

@@ -1,9 +1,6 @@
-//! Ranges of protocol versions, and the version that two nodes have in common.
+//! Ranges of protocol versions, and the version that two sides have in common.
 
-use std::fmt;
-
-/// Versions of the frames that this build supports.
-pub const FRAME_VERSIONS: Versions = Versions { oldest: 1, newest: 1 };
+use core::fmt;
 
 /// A range of versions, from the oldest to the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
