@@ -28,6 +28,7 @@ mod tidy;
 mod timings;
 mod torture;
 mod tree;
+mod upgrade;
 mod verify;
 
 use std::env;
@@ -45,6 +46,8 @@ Usage: cargo xtask COMMAND
   fix --snapshots     then also rewrite the expected outputs of the tests
   torture [OPTIONS]   a cluster of real processes under faults for minutes (--seconds S, --seed N); needs root and iproute2
   torture stress      many waiters, many locks, clients that do not behave
+  torture upgrade [REVISION] [OPTIONS]
+                      nodes and clients begin as the last release, or as this revision; nodes are upgraded one after the other
   mutants [RULE...]   break each rule of the lock algorithm and see whether its tests notice (--nodes for the rules of relays,
                       --properties for the definitions of properties, --quorum for the quorum mutex, --conformance
                       and --conformance-locks for trace validation, --storms N, --timeout SECONDS)

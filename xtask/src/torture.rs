@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::cargo::Cargo;
+use crate::upgrade::earlier_program;
 
 /// Hardly optimised, like the tests: the cluster mostly waits for leases, and the build is faster.
 const CARGO: Cargo<'static> =
@@ -12,14 +13,24 @@ const CARGO: Cargo<'static> =
 /// Runs the torture with these arguments; the default kind is `faults`. Returns its exit code.
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<u8> {
     let arguments = arguments(words);
-    eprintln!("==> {CARGO}{}", shown(&arguments));
-    CARGO.exit_code_with(root, &arguments)
+    if let ["upgrade", words @ ..] = arguments.as_slice()
+        && !words.contains(&"--help")
+    {
+        let (program, words) = earlier_program(root, words)?;
+        return start(root, &[&["faults", "--from", &program.to_string_lossy()], words].concat());
+    }
+    start(root, &arguments)
+}
+
+fn start(root: &Path, arguments: &[&str]) -> io::Result<u8> {
+    eprintln!("==> {CARGO}{}", shown(arguments));
+    CARGO.exit_code_with(root, arguments)
 }
 
 /// Arguments of the torture program, unchanged.
 fn arguments<'a>(words: &[&'a str]) -> Vec<&'a str> {
     match words.first() {
-        Some(&("faults" | "stress")) => words.to_vec(),
+        Some(&("faults" | "stress" | "upgrade")) => words.to_vec(),
         _ => [&["faults"], words].concat(),
     }
 }

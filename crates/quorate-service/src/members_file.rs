@@ -105,4 +105,32 @@ mod tests {
         fs::write(&path, whole.replace("a:1", "c:1")).expect("a disk");
         assert!(disk.read_members(7, 1).is_err());
     }
+
+    /// The file has to be read by every later release, because nothing else names the members.
+    #[test]
+    fn the_file_of_release_0_1_0_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = Disk::open(folder.path()).expect("it is made");
+        let file = concat!(
+            "quorate members 1\n",
+            r#"{"cluster":"00000000000000000000000000000007","node":1,"state":{"present":{"index":4,"#,
+            r#""before":{"nodes":[{"node":0,"address":"a:1"}],"quorums":"majority","unused":1,"#,
+            r#""terms":{"ttl_least_ms":100,"ttl_most_ms":60000,"drift_ppm":500,"shortest_ms":100,"longest_ms":60000}},"#,
+            r#""voters":{"nodes":[{"node":0,"address":"a:1"},{"node":1,"address":"b:1"}],"quorums":"tree","unused":2,"#,
+            r#""terms":{"ttl_least_ms":100,"ttl_most_ms":60000,"drift_ppm":500,"shortest_ms":100,"longest_ms":60000}},"#,
+            r#""next":null},"settled":true,"promised":[3,1],"accepted":null,"volatile":false,"#,
+            r#""lost":{"heard":[],"from":null}}}"#,
+            "\n",
+        );
+        let sum = sum(file);
+        assert_eq!(sum, "804bbdd523d49bc0", "of the file as it was written");
+        fs::write(disk.members_path(), format!("{file}sum {sum}\n")).expect("a disk");
+        let state = disk.read_members(7, 1).expect("it is read").expect("it is there");
+        assert_eq!((state.present.index, state.promised), (4, Some((3, ProcessId::new(1)))));
+        assert_eq!(state.lost, Some(Lost::default()));
+        let of = |members: &Members| (members.nodes.len(), members.quorums.clone());
+        let before = state.present.before.as_ref().map(of);
+        assert_eq!(before, Some((1, "majority".to_owned())));
+        assert_eq!(of(&state.present.voters), (2, "tree".to_owned()));
+    }
 }

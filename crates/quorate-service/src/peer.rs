@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 /// requires a new version.
 pub(crate) const VERSIONS: Versions = Versions::only(4);
 
-/// A message between nodes. Variants are only ever appended.
+/// A message between nodes. Variants are only ever appended. The name is for the record of the format, in which that of the
+/// messages between voters is taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "NodeMessage")]
 pub enum PeerMessage {
     /// A message between failure detectors.
     /// Contains the index of the configuration whose members are tested.
@@ -222,4 +224,54 @@ pub struct RequestText {
     pub why: String,
     /// Create revision that the client received first, if it is not the token; otherwise zero.
     pub revision: u64,
+}
+
+#[cfg(test)]
+pub(crate) mod formats {
+    use quorate_algorithms::mutex::leased_quorum::Rank;
+    use quorate_protocol::Kind;
+    use serde::de::DeserializeOwned;
+    use serde_reflection::{Samples, Tracer, TracerConfig};
+
+    use super::*;
+
+    /// A recorder of formats. Names must not be empty.
+    pub(crate) fn tracer() -> Tracer {
+        Tracer::new(TracerConfig::default().default_string_value("a".to_owned()))
+    }
+
+    /// Records the format of a type. Of an enum within it, only the first variant is seen.
+    pub(crate) fn see<T: DeserializeOwned>(tracer: &mut Tracer) {
+        tracer.trace_type::<T>(&Samples::new()).expect("it can be read");
+    }
+
+    /// One line for each type that was seen.
+    pub(crate) fn lines(tracer: Tracer) -> String {
+        let registry = tracer.registry().expect("every variant has been seen");
+        let line = |(name, format)| {
+            let format = serde_json::to_string(format).expect("a format is plain data");
+            format!("{name}: {format}")
+        };
+        registry.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Messages have no field names on the wire. A change of their format needs a new version, and the old format has to be read
+    /// and written for nodes of the release before. An appended variant needs none, but must not be sent to a node that does not
+    /// know it.
+    #[test]
+    fn messages_keep_their_format_within_a_version() {
+        let mut tracer = tracer();
+        see::<PeerMessage>(&mut tracer);
+        see::<<VcubeDiagnosis as Process>::Message>(&mut tracer);
+        see::<VoterMessage>(&mut tracer);
+        see::<ToVoter<Name>>(&mut tracer);
+        see::<ToCandidate<Name>>(&mut tracer);
+        see::<Question>(&mut tracer);
+        see::<NameFilter>(&mut tracer);
+        see::<Reply>(&mut tracer);
+        see::<ChainMessage<Members>>(&mut tracer);
+        see::<Kind>(&mut tracer);
+        see::<Rank>(&mut tracer);
+        insta::assert_snapshot!(format!("messages_of_version_{}", VERSIONS.newest), lines(tracer));
+    }
 }

@@ -185,14 +185,26 @@ fn parse(bytes: &[u8]) -> Option<(Header, Vec<Record<Name>>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::formats::{lines, see, tracer};
     use quorate_algorithms::mutex::leased_quorum::{Electorate, Terms};
     use quorate_core::quorum::AnyCoterie;
     use quorate_core::{Drift, ProcessId, Span};
+    use quorate_protocol::Kind;
 
     fn voter() -> Voter<Name> {
         let electorate = Electorate::new(AnyCoterie::by_name("majority", 1).expect("a coterie"));
         let terms = Terms::fixed(Span::from_millis(1_000), Drift::NONE);
         Voter::new(ProcessId::new(0), electorate, terms)
+    }
+
+    /// A change of the format needs a new version. The file of another version does not count: the voter abstains once.
+    #[test]
+    fn records_keep_their_format_within_a_version() {
+        let mut tracer = tracer();
+        see::<Header>(&mut tracer);
+        see::<Record<Name>>(&mut tracer);
+        see::<Kind>(&mut tracer);
+        insta::assert_snapshot!(format!("vote_file_of_version_{VERSION}"), lines(tracer));
     }
 
     fn file(folder: &Path, node_incarnation: u64) -> VoteFile {

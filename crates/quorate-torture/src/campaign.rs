@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quorate_client::Moment;
@@ -31,6 +31,8 @@ pub(crate) struct TorturePlan {
     pub(crate) seed: u64,
     /// Only faults with this text in their names are injected.
     pub(crate) only: String,
+    /// An earlier build of this program, which nodes run until they are upgraded.
+    pub(crate) from: Option<PathBuf>,
 }
 
 /// Length of the fault injection, as a duration or as a number of faults.
@@ -48,6 +50,14 @@ impl RunLength {
         match self {
             Self::Seconds(seconds) => ran < Duration::from_secs(seconds),
             Self::Faults(wanted) => faults < wanted && ran < FAULT_MOST * wanted as u32,
+        }
+    }
+
+    /// The share of the run that is over.
+    fn share(self, faults: usize, begun: u64) -> f64 {
+        match self {
+            Self::Seconds(seconds) => seconds_since(begun) / seconds as f64,
+            Self::Faults(wanted) => faults as f64 / wanted as f64,
         }
     }
 }
@@ -141,8 +151,9 @@ pub(crate) fn run(
     let TorturePlan { nodes, workers, ref kinds, .. } = *plan;
     // Short leases, so that a minute contains many rounds.
     let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER_TIMEOUT.as_millis() as u64);
-    let (kinds, absent) = (kinds.clone(), None);
-    let config = FleetConfig { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
+    let (kinds, absent, from) = (kinds.clone(), None, plan.from.clone());
+    let config =
+        FleetConfig { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent, from };
     let mut fleet = Fleet::start(hosts, folder, &config)?;
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)?.is_empty() {
@@ -173,15 +184,27 @@ impl FaultRounds {
         progress: &mut impl FnMut(&str),
     ) -> io::Result<()> {
         let possible = Fault::possible(fleet, &plan.only);
-        if possible.is_empty() {
+        let upgrades = plan.from.is_some() && Fault::Upgrade.to_string().contains(&plan.only);
+        if possible.is_empty() && !upgrades {
             return Err(io::Error::other(format!(
                 "no fault that is possible here has `{}` in its name",
                 plan.only
             )));
         }
         let (mut rng, mut round, begun) = (Rng::new(plan.seed), Vec::new(), Moment::now().0);
-        while plan.length.is_left(self.faults.values().sum(), begun) {
+        while plan.length.is_left(self.chosen(), begun) {
             wait::check()?;
+            // At first all nodes run the earlier build, and at last all run the present one.
+            let share = plan.length.share(self.chosen(), begun);
+            let due =
+                possible.is_empty() || self.upgrades() < (share * (plan.nodes + 1) as f64) as usize;
+            if due && fleet.next_upgrade().is_some() {
+                self.upgrade(fleet, &mut rng, begun, progress)?;
+                continue;
+            }
+            if possible.is_empty() {
+                break;
+            }
             if round.is_empty() {
                 // Each kind once before any is repeated, so that a short run contains most of them.
                 round = possible.clone();
@@ -203,11 +226,38 @@ impl FaultRounds {
             pause(rng.in_range(100..2_000));
             heal(fleet, &remedies)?;
             self.healings.push(Moment::now().0);
-            let seconds = (Moment::now().0 - begun) as f64 / 1e6;
             let and = if both { format!(", and {second}") } else { String::new() };
-            progress(&format!("{seconds:>6.1} s  {fault}{and}"));
+            progress(&format!("{:>6.1} s  {fault}{and}", seconds_since(begun)));
             pause(rng.in_range(100..1_500));
         }
+        while fleet.next_upgrade().is_some() {
+            self.upgrade(fleet, &mut rng, begun, progress)?;
+        }
+        Ok(())
+    }
+
+    /// Number of upgrades so far.
+    fn upgrades(&self) -> usize {
+        self.faults.get(&Fault::Upgrade).copied().unwrap_or(0)
+    }
+
+    /// Number of faults so far that the seed has chosen.
+    fn chosen(&self) -> usize {
+        self.faults.values().sum::<usize>() - self.upgrades()
+    }
+
+    /// Upgrades the next node.
+    fn upgrade(
+        &mut self,
+        fleet: &mut Fleet,
+        rng: &mut Rng,
+        begun: u64,
+        progress: &mut impl FnMut(&str),
+    ) -> io::Result<()> {
+        self.inject(Fault::Upgrade, fleet, rng, progress)?;
+        self.healings.push(Moment::now().0);
+        progress(&format!("{:>6.1} s  {}", seconds_since(begun), Fault::Upgrade));
+        pause(rng.in_range(500..1_500));
         Ok(())
     }
 
@@ -309,6 +359,10 @@ fn losses(history: &RunHistory, outages: &[Outage], nodes: usize) -> Vec<HolderL
 /// Waits a few seconds until all nodes vote and are connected; returns whether they are.
 fn wait_until_healthy(fleet: &Fleet) -> io::Result<bool> {
     wait_until(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
+}
+
+fn seconds_since(begun: u64) -> f64 {
+    Moment::now().0.saturating_sub(begun) as f64 / 1e6
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {

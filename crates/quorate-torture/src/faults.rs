@@ -38,6 +38,7 @@ pub(crate) enum Fault {
     KillAndStart,
     KillAndStartLate,
     FullDisk,
+    Upgrade,
 }
 
 /// Action that undoes a fault.
@@ -63,6 +64,7 @@ pub(crate) struct Injection {
 }
 
 impl Fault {
+    /// All kinds from which a seed chooses. An upgrade comes when it is due.
     const ALL: [Self; 21] = [
         Self::KillHolder,
         Self::KillHoldersNode,
@@ -193,11 +195,7 @@ impl Fault {
             }
             Self::RollingRestart => {
                 for node in 0..n {
-                    // A node that another fault has stopped would not handle the signal.
-                    fleet.continue_node(node);
-                    broken.extend(fleet.terminate_node(node).err());
-                    fleet.start_node(node, 0)?;
-                    fleet.await_ready(node, READY_MS)?;
+                    broken.extend(restart(fleet, node)?);
                 }
                 Vec::new()
             }
@@ -210,6 +208,13 @@ impl Fault {
             Self::FullDisk => {
                 fleet.fill(node)?;
                 vec![Remedy::Empty(node)]
+            }
+            Self::Upgrade => {
+                if let Some(node) = fleet.next_upgrade() {
+                    fleet.upgrade(node);
+                    broken.extend(restart(fleet, node)?);
+                }
+                Vec::new()
             }
         };
         if self != Self::StopHolder && caught.is_some() {
@@ -255,6 +260,16 @@ fn cut_links(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
     those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
     Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
+}
+
+/// Has a node leave, starts it again and waits until it is ready. Returns the violation if it does not leave as it should.
+fn restart(fleet: &mut Fleet, node: usize) -> io::Result<Option<String>> {
+    // A node that another fault has stopped would not handle the signal.
+    fleet.continue_node(node);
+    let broken = fleet.terminate_node(node).err();
+    fleet.start_node(node, 0)?;
+    fleet.await_ready(node, READY_MS)?;
+    Ok(broken)
 }
 
 /// Stops and continues a node alternately, so that everything it sends and receives is delayed by a varying time.
@@ -319,6 +334,7 @@ impl fmt::Display for Fault {
             Self::KillAndStart => "kill -9 of a node, started at once",
             Self::KillAndStartLate => "kill -9 of a node, started after 3 s",
             Self::FullDisk => "a node with a full disk",
+            Self::Upgrade => "an upgrade of a node",
         })
     }
 }

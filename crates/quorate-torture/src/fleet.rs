@@ -1,5 +1,6 @@
 //! All processes of a run: nodes, workers, long holders, the register and the monitor. They end with the run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -32,6 +33,8 @@ pub(crate) struct FleetConfig {
     pub(crate) answer_ms: u64,
     /// Address of a configured node that is never started.
     pub(crate) absent: Option<String>,
+    /// An earlier build of this program, with which nodes and every second worker of a kind begin.
+    pub(crate) from: Option<PathBuf>,
 }
 
 /// Maximum time for a node to leave after SIGTERM, in milliseconds.
@@ -44,6 +47,8 @@ pub(crate) struct Fleet {
     pub(crate) kinds: ClientKinds,
     folder: PathBuf,
     program: PathBuf,
+    /// An earlier build of this program, and the nodes that still run it.
+    former: Option<(PathBuf, BTreeSet<usize>)>,
     nodes: Vec<ManagedProcess>,
     workers: Vec<ManagedProcess>,
     holders: Vec<ManagedProcess>,
@@ -79,6 +84,7 @@ impl Fleet {
             kinds: config.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
+            former: config.from.clone().map(|program| (program, (0..nodes).collect())),
             nodes: processes("node", nodes),
             workers: processes("worker", workers),
             holders: processes("long holder", holders),
@@ -254,11 +260,15 @@ impl Fleet {
             self.empty(node)?;
         }
         let start = self.nodes[node].shifts().len();
+        let program = match &self.former {
+            Some((former, nodes)) if nodes.contains(&node) => former,
+            _ => &self.program,
+        };
         let mut command = match shift {
-            0 => self.hosts.command(node, &self.program),
+            0 => self.hosts.command(node, program),
             _ => {
                 let mut command = self.hosts.command(node, Path::new("unshare"));
-                command.args(["--time", "--boottime", &shift.to_string()]).arg(&self.program);
+                command.args(["--time", "--boottime", &shift.to_string()]).arg(program);
                 command
             }
         };
@@ -274,7 +284,12 @@ impl Fleet {
     /// Starts a worker that is down.
     pub(crate) fn start_worker(&mut self, worker: usize) -> io::Result<()> {
         let start = self.workers[worker].shifts().len();
-        let mut command = self.hosts.command(self.worker_host(worker), &self.program);
+        let is_second = worker / self.kinds.iter().len() % 2 == 1;
+        let program = match &self.former {
+            Some((former, _)) if is_second => former,
+            _ => &self.program,
+        };
+        let mut command = self.hosts.command(self.worker_host(worker), program);
         let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
         command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
         command
@@ -283,6 +298,18 @@ impl Fleet {
             .process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
         self.workers[worker].start(&mut command, &errors, 0)
+    }
+
+    /// The next node that still runs the earlier build of this program.
+    pub(crate) fn next_upgrade(&self) -> Option<usize> {
+        self.former.iter().find_map(|(_, nodes)| nodes.first().copied())
+    }
+
+    /// From its next start on, a node runs the present build of this program.
+    pub(crate) fn upgrade(&mut self, node: usize) {
+        if let Some((_, nodes)) = &mut self.former {
+            nodes.remove(&node);
+        }
     }
 
     pub(crate) fn kill_node(&mut self, node: usize) {

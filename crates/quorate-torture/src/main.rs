@@ -1,7 +1,9 @@
 //! Torture tests: a cluster of real processes, each with its own network and address, under faults chosen by a seed.
 //! Clients take a lock and increment a register that it guards. Their logs are checked afterwards. See `docs/torture.md`.
 //!
-//! The program starts itself again as a node, a worker, the register and so on.
+//! The program starts itself again as a node, a worker, the register and so on. With `--from`, nodes and workers begin as
+//! processes of an earlier build of this program, so the arguments of the hidden subcommands `node` and `worker`, and the files
+//! that these write, stay as they are from one release to the next.
 
 #![expect(
     clippy::disallowed_methods,
@@ -82,6 +84,10 @@ enum Command {
         /// Inject only faults whose names contain this text, such as `memory` or `cut off` [default: all faults]
         #[arg(long, default_value = "", hide_default_value = true)]
         only: String,
+        /// An earlier build of this program, with which all nodes and half of the workers begin; the nodes are upgraded one
+        /// after the other during the run
+        #[arg(long, value_name = "PROGRAM")]
+        from: Option<PathBuf>,
         /// Run on loopback, without network cuts, if network namespaces are not available
         #[arg(long)]
         or_loopback: bool,
@@ -149,6 +155,7 @@ fn run(command: Command) -> io::Result<bool> {
             workers,
             clients,
             only,
+            from,
             or_loopback,
             json,
         } => {
@@ -160,7 +167,8 @@ fn run(command: Command) -> io::Result<bool> {
             let workers = workers.map_or(2 * kinds.iter().len(), |workers| workers as usize);
             let length =
                 faults.map_or(RunLength::Seconds(seconds), |it| RunLength::Faults(it as usize));
-            let plan = TorturePlan { nodes: nodes as usize, workers, kinds, length, seed, only };
+            let nodes = nodes as usize;
+            let plan = TorturePlan { nodes, workers, kinds, length, seed, only, from };
             run_faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {

@@ -76,7 +76,9 @@ fn phases(
     let (kinds, holders) = (ClientKinds::default(), false);
     // The default terms of a node.
     let (nodes, workers, ttl_most_ms, answer_ms) = (3, 0, 60_000, 250);
-    let config = FleetConfig { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
+    let from = None;
+    let config =
+        FleetConfig { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent, from };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &config)?;
     let begun = quorate_client::Moment::now().0;
     while !fleet.absent().is_empty() {

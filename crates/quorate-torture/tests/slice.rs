@@ -19,8 +19,11 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
 fn a_cluster_bears_faults_and_a_crowd() {
     // One after the other: each needs the whole machine.
     an_interrupted_run_leaves_nothing_behind();
-    let faults = ["faults", "--faults", "6", "--seed", "1", "--or-loopback"];
+    // The present build serves as the earlier one, from which all nodes are upgraded.
+    let program = env!("CARGO_BIN_EXE_quorate-torture");
+    let faults = ["faults", "--faults", "6", "--seed", "1", "--or-loopback", "--from", program];
     let faults = torture(&faults);
+    assert_eq!(faults["faults"]["an upgrade of a node"], 5, "{faults:#}");
     let figure = |name: &str| faults["figures"][name].as_u64().expect("a number");
     assert!(figure("grants that a worker relied on") > 0, "{faults:#}");
     assert!(figure("increments of the guarded register") > 0, "{faults:#}");
