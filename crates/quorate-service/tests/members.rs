@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use quorate_client::{
-    Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, Session, SessionOptions,
-    TermsChange,
+    Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, RequestState, Session,
+    SessionOptions, TermsChange,
 };
 use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch, recover};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::Web;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -26,16 +26,22 @@ const TTL: Duration = Duration::from_millis(800);
 struct Cluster {
     folder: tempfile::TempDir,
     address: String,
+    ttl_most_ms: u32,
     nodes: Vec<Option<Node>>,
 }
 
 impl Cluster {
     /// Starts the first three nodes of a new cluster. A separate loopback address keeps other processes off their ports.
     async fn start(number: usize) -> Self {
+        Self::start_with_ttl(number, 1_000).await
+    }
+
+    async fn start_with_ttl(number: usize, ttl_most_ms: u32) -> Self {
         let process = std::process::id() as usize;
         let address = format!("127.{}.{}.{number}", 64 + process % 128, process / 128 % 256);
         let folder = tempfile::tempdir().expect("a folder");
-        let mut cluster = Self { folder, address, nodes: (0..8).map(|_| None).collect() };
+        let nodes = (0..8).map(|_| None).collect();
+        let mut cluster = Self { folder, address, ttl_most_ms, nodes };
         for node in 0..3 {
             cluster.launch(node, FirstStart::NewCluster).await.expect("it starts");
         }
@@ -43,13 +49,13 @@ impl Cluster {
     }
 
     async fn launch(&mut self, node: usize, first: FirstStart) -> Result<(), String> {
-        let at = &self.address;
+        let Self { address: at, ttl_most_ms, .. } = self;
         let peers = match node {
             0..3 => format!("[peers]\n0 = \"{at}:7490\"\n1 = \"{at}:7491\"\n2 = \"{at}:7492\"\n"),
             _ => format!("listen = \"{at}:749{node}\"\n"),
         };
         let text = format!(
-            "cluster = \"1\"\nid = {node}\nclients = \"{at}:748{node}\"\ndata = \"data-{node}\"\nttl_most_ms = 1000\nanswer_ms = 50\n{peers}"
+            "cluster = \"1\"\nid = {node}\nclients = \"{at}:748{node}\"\ndata = \"data-{node}\"\nttl_most_ms = {ttl_most_ms}\nanswer_ms = 50\n{peers}"
         );
         let file = self.folder.path().join(format!("node-{node}.toml"));
         std::fs::write(&file, text).expect("a disk");
@@ -390,4 +396,42 @@ async fn a_waiter_moves_on_when_its_node_is_removed() {
         Ok(entered) => drop(entered.expect("its turn")),
         Err(_) => panic!("{:?}", cluster.client(1).list("", 20).await),
     }
+}
+
+/// A client of etcd's API keeps its lease alive while the node through which it did so is replaced. Nothing but the answer tells it
+/// whether it still holds its lock, so the lock must not get another token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_keeps_its_lock_while_its_machine_is_replaced() {
+    // A lease of two seconds is kept for three quarters of a second longer.
+    let mut cluster = Cluster::start_with_ttl(6, 3_000).await;
+    let web = |node: usize| cluster.web(node);
+    let call = async |node: usize, path: &str, body: Value| {
+        let (status, answer) = web(node).post(path, body).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    };
+    let lease = call(0, "/v3/lease/grant", json!({ "TTL": "2" })).await["ID"].clone();
+    let held = call(0, "/v3/lock/lock", json!({ "name": "YQ==", "lease": lease })).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    call(0, "/v3/lease/keepalive", json!({ "ID": lease })).await;
+    cluster.nodes[0].take().expect("it runs").kill().await;
+    cluster.launch(3, FirstStart::NewNode).await.expect("it starts");
+    let changed = async {
+        let status = cluster.change(1, &[3], &[0]).await;
+        assert_eq!(numbers(&status), [1, 2, 3]);
+    };
+    let keeps = async {
+        for node in [1, 2, 3].into_iter().cycle().take(9) {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            let web = cluster.web(node);
+            let kept = web.post_text("/v3/lease/keepalive", json!({ "ID": lease })).await;
+            assert!(kept.contains(r#""TTL":"2""#), "{node}: {kept}");
+        }
+    };
+    tokio::join!(changed, keeps);
+    let listed = cluster.client(1).list("a", 20).await.expect("a quorum answers");
+    let tokens: Vec<RequestState> = listed.iter().map(|request| request.state).collect();
+    let token = held["header"]["revision"].as_str().and_then(|it| it.parse().ok());
+    let token = token.expect("a number");
+    assert_eq!(tokens, [RequestState::Holding { token, times: 1 }]);
 }

@@ -210,16 +210,14 @@ impl FaultRounds {
                 round = possible.clone();
             }
             let fault = round.swap_remove(rng.index(round.len()));
-            // If a majority of nodes forgets its votes, the nodes never vote again. So the next
-            // node may forget only once the previous one has recovered and votes.
-            if fault == Fault::Forget && !wait_until_healthy(fleet)? {
+            if fault.comes_alone() && !wait_until_healthy(fleet)? {
                 continue;
             }
             let mut remedies = self.inject(fault, fleet, &mut rng, progress)?;
             pause(rng.in_range(100..1_200));
             // One fault in four overlaps with a second one.
             let second = possible[rng.index(possible.len())];
-            let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+            let both = rng.index(4) == 0 && ![fault, second].iter().any(|it| it.comes_alone());
             if both {
                 remedies.extend(self.inject(second, fleet, &mut rng, progress)?);
             }

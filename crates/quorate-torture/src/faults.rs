@@ -38,6 +38,7 @@ pub(crate) enum Fault {
     KillAndStart,
     KillAndStartLate,
     FullDisk,
+    Replace,
     Upgrade,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct Injection {
 
 impl Fault {
     /// All kinds from which a seed chooses. An upgrade comes when it is due.
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::KillHolder,
         Self::KillHoldersNode,
         Self::KillVoter,
@@ -87,7 +88,14 @@ impl Fault {
         Self::KillAndStart,
         Self::KillAndStartLate,
         Self::FullDisk,
+        Self::Replace,
     ];
+
+    /// Whether the fault leaves the cluster in need of all other nodes. It comes alone, and once all nodes are healthy: a majority
+    /// that has forgotten its votes never votes again.
+    pub(crate) fn comes_alone(self) -> bool {
+        matches!(self, Self::Forget | Self::Replace)
+    }
 
     /// Faults that are possible on this machine and contain `only` in their names.
     pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
@@ -99,6 +107,7 @@ impl Fault {
             Self::CutFromClients | Self::CutNoQuorum | Self::Vanish => fleet.hosts.can_cut(),
             Self::ShiftClock => clocks,
             Self::FullDisk => fleet.can_fill(),
+            Self::Replace => fleet.can_replace(),
             _ => true,
         };
         let wanted = |fault: &Self| fault.to_string().contains(only);
@@ -208,6 +217,11 @@ impl Fault {
             Self::FullDisk => {
                 fleet.fill(node)?;
                 vec![Remedy::Empty(node)]
+            }
+            Self::Replace => {
+                fleet.kill_node(node);
+                broken.extend(fleet.replace_node(node)?);
+                Vec::new()
             }
             Self::Upgrade => {
                 if let Some(node) = fleet.next_upgrade() {
@@ -334,6 +348,7 @@ impl fmt::Display for Fault {
             Self::KillAndStart => "kill -9 of a node, started at once",
             Self::KillAndStartLate => "kill -9 of a node, started after 3 s",
             Self::FullDisk => "a node with a full disk",
+            Self::Replace => "a machine replaced by another",
             Self::Upgrade => "an upgrade of a node",
         })
     }

@@ -37,6 +37,9 @@ pub(crate) struct FleetConfig {
     pub(crate) from: Option<PathBuf>,
 }
 
+/// Greatest number of a node, and one: what a cluster admits.
+const NUMBERS_MOST: usize = 256;
+
 /// Maximum time for a node to leave after SIGTERM, in milliseconds.
 const LEAVE_MS: u64 = 8_000;
 
@@ -50,6 +53,10 @@ pub(crate) struct Fleet {
     /// An earlier build of this program, and the nodes that still run it.
     former: Option<(PathBuf, BTreeSet<usize>)>,
     nodes: Vec<ManagedProcess>,
+    /// Number of the node on each host in the cluster. A machine that replaces another one has a new number.
+    numbers: Vec<u32>,
+    /// Text of a node's file before its number, its address and its members.
+    terms: String,
     workers: Vec<ManagedProcess>,
     holders: Vec<ManagedProcess>,
     /// Present only with long holders.
@@ -86,6 +93,11 @@ impl Fleet {
             program: std::env::current_exe()?,
             former: config.from.clone().map(|program| (program, (0..nodes).collect())),
             nodes: processes("node", nodes),
+            numbers: (0..nodes as u32).collect(),
+            terms: format!(
+                "ttl_most_ms = {}\nanswer_ms = {}\nplain_clients = true\ncalls_per_second = 0\n",
+                config.ttl_most_ms, config.answer_ms
+            ),
             workers: processes("worker", workers),
             holders: processes("long holder", holders),
             monitor: (holders > 0).then(|| ManagedProcess::new("the monitor".to_owned())),
@@ -97,7 +109,7 @@ impl Fleet {
             outages: Outages::default(),
             worker_states: (0..workers).map(|_| WorkerState::default()).collect(),
         };
-        fleet.write_files(config)?;
+        fleet.write_files()?;
         if holders > 0 {
             let folders = (0..nodes).map(|node| fleet.data(node));
             fleet.disks = Disks::mount(folders).unwrap_or_else(|why| {
@@ -106,7 +118,7 @@ impl Fleet {
             });
         }
         fleet.start_register()?;
-        (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
+        (0..nodes).try_for_each(|node| fleet.start_node_as(node, 0, "new"))?;
         (0..workers).try_for_each(|worker| fleet.start_worker(worker))?;
         (0..holders).try_for_each(|holder| fleet.start_holder(holder))?;
         fleet.start_monitor()?;
@@ -174,24 +186,53 @@ impl Fleet {
         self.folder.join(format!("data-{node}"))
     }
 
-    fn write_files(&self, config: &FleetConfig) -> io::Result<()> {
-        let FleetConfig { ttl_most_ms, answer_ms, .. } = config;
-        let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
+    fn write_files(&self) -> io::Result<()> {
+        // Those of machines that replace others, too.
+        let nodes = ProcessId::all(NUMBERS_MOST).map(|node| (node, Vec::new())).collect();
         let wanted = certs::CertsSpec { nodes, clients: Vec::new(), days: 1, renew: false };
         certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
-        for (node, clients) in self.clients.iter().enumerate() {
-            let mut text = format!(
-                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nttl_most_ms = {ttl_most_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\ncalls_per_second = 0\n[peers]\n"
-            );
-            for (peer, address) in self.peers.iter().enumerate() {
-                text += &format!("{peer} = \"{address}\"\n");
-            }
-            text += &format!(
-                "[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{node}.pem\"\nkey = \"certs/node-{node}.key\"\n"
-            );
-            fs::write(self.folder.join(format!("node-{node}.toml")), text)?;
-        }
-        Ok(())
+        let peers = self.peers.iter().enumerate();
+        let peers: String =
+            peers.map(|(peer, address)| format!("{peer} = \"{address}\"\n")).collect();
+        let members = format!("[peers]\n{peers}");
+        (0..self.nodes.len()).try_for_each(|node| self.write_file(node, &members))
+    }
+
+    fn write_file(&self, node: usize, members: &str) -> io::Result<()> {
+        let (clients, number) = (&self.clients[node], self.numbers[node]);
+        let text = format!(
+            "cluster = \"70\"\nid = {number}\nclients = \"{clients}\"\ndata = \"data-{node}\"\n{}{members}[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{number}.pem\"\nkey = \"certs/node-{number}.key\"\n",
+            self.terms
+        );
+        fs::write(self.folder.join(format!("node-{node}.toml")), text)
+    }
+
+    /// Puts a new machine in place of one that is dead: another number, no data, the same addresses. Returns the violation if the
+    /// members cannot be changed.
+    pub(crate) fn replace_node(&mut self, node: usize) -> io::Result<Option<String>> {
+        let (former, number) = (self.numbers[node], self.next_number());
+        self.forget(node)?;
+        self.numbers[node] = number;
+        self.write_file(node, &format!("listen = \"{}\"\n", self.peers[node]))?;
+        self.start_node_as(node, 0, "joins")?;
+        let others = self.clients.iter().enumerate().filter(|(other, _)| *other != node);
+        let others = others.map(|(_, address)| address.as_str()).collect::<Vec<_>>().join(",");
+        let mut change = self.hosts.command(self.worker_host(0), &self.program);
+        change.args(["replace", &others, &former.to_string()]);
+        change.args([&number.to_string(), &self.peers[node]]);
+        let output = change.stdin(Stdio::null()).output()?;
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let broken = || format!("node {former} was not replaced by {number}: {why}");
+        Ok((!output.status.success()).then(broken))
+    }
+
+    fn next_number(&self) -> u32 {
+        1 + self.numbers.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether there is a number for another machine.
+    pub(crate) fn can_replace(&self) -> bool {
+        (self.next_number() as usize) < NUMBERS_MOST
     }
 
     pub(crate) fn node_count(&self) -> usize {
@@ -255,6 +296,10 @@ impl Fleet {
 
     /// Starts a node that is down, with a clock that is wrong by `shift` seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
+        self.start_node_as(node, shift, "again")
+    }
+
+    fn start_node_as(&mut self, node: usize, shift: i64, age: &str) -> io::Result<()> {
         if !self.nodes[node].is_running() {
             // A node that cannot write to its disk at its start exits with an error.
             self.empty(node)?;
@@ -272,7 +317,6 @@ impl Fleet {
                 command
             }
         };
-        let age = if start == 0 { "new" } else { "again" };
         let config = self.folder.join(format!("node-{node}.toml"));
         command.arg("node").arg(config).arg(create_file(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
@@ -400,11 +444,16 @@ impl Fleet {
             self.stop_worker(worker);
             // It may have continued until it was stopped.
             if self.holds_lock(worker)? {
-                return Ok(Some((worker, self.worker_states[worker].node)));
+                return Ok(Some((worker, self.host_of(self.worker_states[worker].node))));
             }
             self.continue_worker(worker);
         }
         Ok(None)
+    }
+
+    /// The host of the node with this number; the first host if it has been replaced.
+    fn host_of(&self, number: usize) -> usize {
+        self.numbers.iter().position(|it| *it as usize == number).unwrap_or(0)
     }
 
     fn holds_lock(&mut self, worker: usize) -> io::Result<bool> {

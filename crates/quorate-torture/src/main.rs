@@ -129,6 +129,9 @@ enum Command {
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
     Register { address: String, log: PathBuf },
+    /// Puts a node that has not run yet in place of another
+    #[command(hide = true)]
+    Replace { endpoints: String, former: u32, number: u32, address: String },
     #[command(hide = true, name = "look")]
     CheckNode { address: String, absent: usize },
 }
@@ -182,7 +185,7 @@ fn run(command: Command) -> io::Result<bool> {
         }
         Command::Node { config, records, age } => {
             end_with_parent()?;
-            runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
+            runtime.block_on(node::run(&config, &records, node::first_start(&age))).map(|()| true)
         }
         Command::Worker { kind, number, endpoints, register, log, locker } => {
             end_with_parent()?;
@@ -204,6 +207,11 @@ fn run(command: Command) -> io::Result<bool> {
         Command::Register { address, log } => {
             end_with_parent()?;
             register::serve(&address, &log).map(|()| true)
+        }
+        Command::Replace { endpoints, former, number, address } => {
+            end_with_parent()?;
+            runtime.block_on(node::replace(&endpoints, former, number, address))?;
+            Ok(true)
         }
         Command::CheckNode { address, absent } => {
             end_with_parent()?;

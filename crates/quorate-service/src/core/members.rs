@@ -358,12 +358,37 @@ impl NodeCore {
         self.work(now);
     }
 
-    /// Tells the other nodes the progress of this one.
+    /// Tells the other nodes the progress of this one. The stable configuration that follows a joint one waits for moving leases.
     pub(super) fn tick_chain(&mut self, now: Time) {
+        if self.membership.chain.present().is_joint() && self.moving_leases(now).is_some() {
+            return;
+        }
         let mut out = Vec::new();
         self.membership.chain.tick(&self.voter, now, &mut out);
         self.apply_chain(out, now);
         self.work(now);
+    }
+
+    /// Leases that a node has kept alive which is down now: their number, the node, and when the last one lapses. Until their
+    /// clients continue through another node, the tokens of their locks are recorded in the present configuration only. In the
+    /// next one they would get greater tokens, which the clients of etcd's API cannot be told, so that they would lose their locks.
+    fn moving_leases(&self, now: Time) -> Option<(usize, ProcessId, Time)> {
+        let up = self.peers_up();
+        let moving = self.texts.sessions().filter_map(|(session, known)| {
+            let text = &known.session_text;
+            let node = ProcessId::new(text.node);
+            let gone = text.lease != 0
+                && node != self.settings.id
+                && !up.contains(node)
+                && !self.relays.contains_key(&session);
+            let voter_session = self.voter.session(session).filter(|_| gone)?;
+            let holds = !self.voter.entries(session).is_empty();
+            Some((node, voter_session.lapses())).filter(|(_, lapses)| holds && *lapses > now)
+        });
+        moving.fold(None, |all: Option<(usize, ProcessId, Time)>, (node, lapses)| {
+            let (count, node, last) = all.unwrap_or((0, node, lapses));
+            Some((count + 1, node, last.max(lapses)))
+        })
     }
 
     /// Begins a change of the members for an operator. Answered once it is chosen.
@@ -423,20 +448,29 @@ impl NodeCore {
         };
         let missing: Vec<String> =
             new.iter().filter(|node| !is_up(node)).map(|node| self.why_missing(*node)).collect();
+        let moving = self.moving_leases(now);
         if now >= *until {
-            let settled = chain.is_settled();
+            let (settled, proposes) = (chain.is_settled(), chain.proposes());
             self.membership.chain.give_up();
-            let why = match missing.is_empty() {
-                true if !settled => IN_PROGRESS.to_owned(),
-                true => "no quorum of the members has answered in 10 s; it may still be chosen"
-                    .to_owned(),
-                false => {
+            let why = match (missing.is_empty(), moving) {
+                (true, _) if !settled => IN_PROGRESS.to_owned(),
+                (true, Some((count, node, last))) if !proposes => format!(
+                    "{count} leases of etcd's API hold or wait for locks through {node}, which is down; try again once their \
+                     clients continue through another node, or in {} s",
+                    last.since(now).0.div_ceil(1_000_000_000)
+                ),
+                (true, _) => {
+                    "no quorum of the members has answered in 10 s; it may still be chosen"
+                        .to_owned()
+                }
+                (false, _) => {
                     format!("not every new node is connected after 10 s: {}", missing.join("; "))
                 }
             };
             return self.refuse_change(why, now);
         }
-        if !missing.is_empty() || !chain.is_settled() || chain.proposes() {
+        let waits = !missing.is_empty() || !chain.is_settled() || moving.is_some();
+        if waits || chain.proposes() {
             return;
         }
         let target = target.clone();

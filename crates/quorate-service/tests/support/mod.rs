@@ -71,6 +71,11 @@ impl Web {
         self.raw(&self.request("GET", path, None)).await
     }
 
+    /// The answer to a POST as text, which may be a stream of JSON objects.
+    pub(crate) async fn post_text(&self, path: &str, body: Value) -> String {
+        self.raw(&self.request("POST", path, Some(&body.to_string()))).await
+    }
+
     pub(crate) async fn watch(&self, path: &str) -> Watching {
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
         stream.write_all(self.request("GET", path, None).as_bytes()).await.expect("it reads");
