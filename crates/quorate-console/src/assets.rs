@@ -1,12 +1,12 @@
 //! Static files of the page, embedded in the program.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use miniz_oxide::inflate::decompress_to_vec;
 use sha2::{Digest, Sha256};
 
 use crate::api_error::ApiError;
@@ -26,6 +26,7 @@ pub(crate) static SCENARIO_FILES: EmbeddedFiles = EmbeddedFiles {
 /// Files of a directory at the time of the build, sorted by name.
 pub(crate) struct EmbeddedFiles {
     directory: &'static str,
+    /// Name and compressed content.
     files: &'static [(&'static str, &'static [u8])],
 }
 
@@ -36,12 +37,12 @@ impl EmbeddedFiles {
     }
 
     /// Content of a file. A debug build reads it from the disk, so that a reload of the page shows a change.
-    pub(crate) fn get(&self, name: &str) -> Option<Cow<'static, [u8]>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         let index = self.files.binary_search_by_key(&name, |(name, _)| *name).ok()?;
-        let (name, embedded) = self.files[index];
+        let (name, compressed) = self.files[index];
         let on_disk = || fs::read(Path::new(self.directory).join(name)).ok();
         let edited = if cfg!(debug_assertions) { on_disk() } else { None };
-        Some(edited.map_or(Cow::Borrowed(embedded), Cow::Owned))
+        edited.or_else(|| decompress_to_vec(compressed).ok())
     }
 }
 
@@ -105,4 +106,23 @@ fn content_type(path: &str) -> Option<&'static str> {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_files_are_those_of_the_directories() {
+        for embedded in [&CONSOLE_FILES, &SCENARIO_FILES] {
+            assert!(embedded.files.len() > 20);
+            for (name, compressed) in embedded.files {
+                let file = fs::read(Path::new(embedded.directory).join(name)).expect("it is there");
+                assert!(
+                    decompress_to_vec(compressed).is_ok_and(|content| content == file),
+                    "{name}"
+                );
+            }
+        }
+    }
 }

@@ -43,6 +43,6 @@ fn lesson(path: &str) -> Result<(Lesson, String), String> {
     let scenario = SCENARIO_FILES
         .get(&lesson.scenario)
         .ok_or_else(|| format!("there is no scenario {}", lesson.scenario))?;
-    let scenario = String::from_utf8(scenario.into_owned()).map_err(|error| error.to_string())?;
+    let scenario = String::from_utf8(scenario).map_err(|error| error.to_string())?;
     Ok((lesson, scenario))
 }
