@@ -9,6 +9,8 @@ mod chain;
 mod changes;
 #[path = "leased_quorum_rules/continuity.rs"]
 mod continuity;
+#[path = "leased_quorum_rules/places.rs"]
+mod places;
 #[path = "leased_quorum_rules/records.rs"]
 mod records;
 #[path = "leased_quorum_rules/restarts.rs"]

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use quorate_client::{
-    Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, RequestState, Session,
-    SessionOptions, TermsChange,
+    Client, Error, Failure, Guard, Member, MemberChange, MembersStatus, RequestInfo, RequestState,
+    Session, SessionOptions, TermsChange,
 };
 use quorate_service::{Extras, FirstStart, Node, NodeConfig, launch, recover};
 use serde_json::{Value, json};
@@ -117,13 +117,28 @@ async fn acquire(session: &Session, lock: &str) -> Guard {
     request.wait(Duration::from_secs(60)).acquire().await.expect("its turn")
 }
 
-/// Requests a lock that is held. The order of the calls is the order of the waiters.
-async fn wait(session: Session, lock: &'static str) -> JoinHandle<(Session, Guard)> {
+/// Requests a lock that is held, behind `waiters` other requests. The order of the calls is the order of the waiters: the request
+/// is in the queue when this returns.
+async fn wait(
+    cluster: &Cluster,
+    session: Session,
+    lock: &'static str,
+    waiters: usize,
+) -> JoinHandle<(Session, Guard)> {
     let waiting = tokio::spawn(async move {
         let guard = acquire(&session, lock).await;
         (session, guard)
     });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (client, begun) = (cluster.client(1), Instant::now());
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let listed = client.list(lock, 20).await.expect("the node answers");
+        let is_waiting = |it: &&RequestInfo| it.state == RequestState::Waiting;
+        if listed.iter().filter(is_waiting).count() > waiters {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{listed:?}");
+    }
     assert!(!waiting.is_finished(), "it is held");
     waiting
 }
@@ -156,7 +171,7 @@ async fn members_are_added_replaced_and_removed_under_clients() {
         [("direct", false), ("direct", true), ("relayed", true), ("relayed", false)]
     {
         let session = cluster.session(&[0, 1], is_relayed).await;
-        waiting.push(wait(session, lock).await);
+        waiting.push(wait(&cluster, session, lock, waiting.len() % 2).await);
     }
     let stops = Arc::new(AtomicBool::new(false));
     let probes = [false, true].map(|is_relayed| (is_relayed, Arc::clone(&stops)));
@@ -381,7 +396,8 @@ async fn a_waiter_moves_on_when_its_node_is_removed() {
     }
     let relayed = cluster.session(&[1, 0, 2], true).await;
     let held = acquire(&relayed, "x").await;
-    let waiting = wait(cluster.session(&[0], true).await, "x").await;
+    let session = cluster.session(&[0], true).await;
+    let waiting = wait(&cluster, session, "x", 0).await;
     cluster.change(0, &[3, 4], &[]).await;
     cluster.nodes[2].take().expect("it runs").kill().await;
     cluster.launch(5, FirstStart::NewNode).await.expect("it starts");

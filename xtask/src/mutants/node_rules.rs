@@ -171,4 +171,10 @@ pub(super) const RULES: &[Rule] = &[
         from: "                    relay.keep_token(claim, token);",
         to: "",
     },
+    Rule {
+        name: "waiters-keep-their-places-at-a-node-that-was-cut-off",
+        file: "leave.rs",
+        from: "            self.voter.linked(now);\n",
+        to: "",
+    },
 ];

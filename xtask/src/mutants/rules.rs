@@ -498,14 +498,26 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-stamp-cannot-be-too-old",
         file: "voter/sessions.rs",
-        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
-        to: "Some(_) if stamp > 0 => stamp,",
+        from: "_ => stamp.max(told.unwrap_or(self.clock).saturating_sub(delay)).max(STAMPS_FROM),",
+        to: "_ => stamp.max(STAMPS_FROM),",
     },
     Rule {
         name: "a-request-without-a-stamp-is-new",
         file: "voter/sessions.rs",
-        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
-        to: "Some(told) => stamp.max(told + 1),",
+        from: "0 => self.clock.max(told.unwrap_or(0)),",
+        to: "0 => told.unwrap_or(self.clock),",
+    },
+    Rule {
+        name: "a-message-on-its-way-costs-no-place",
+        file: "voter/sessions.rs",
+        from: "told.unwrap_or(self.clock).saturating_sub(delay)",
+        to: "told.unwrap_or(self.clock)",
+    },
+    Rule {
+        name: "waiters-keep-their-places-over-a-broken-link",
+        file: "voter.rs",
+        from: "        self.trusts_until = self.trusts_until.max(now + self.terms.ttl_most);\n",
+        to: "        let _ = now;\n",
     },
     Rule {
         name: "a-request-that-came-back-is-asked-for",

@@ -19,6 +19,7 @@ impl NodeCore {
         if is_up {
             self.greet_peer(peer);
             self.leaving_peers.remove(peer);
+            self.voter.linked(now);
             self.watch.forget_votes_of(peer);
             self.send_all_watches(peer);
             if let Some(address) = self.settings.client_address.clone() {

@@ -57,8 +57,8 @@ pub struct Voter<K: Name> {
     learned: u64,
     /// Index of the configuration in which it has learned it.
     learned_in: u64,
-    /// After a restart, stamps are accepted unchanged until this time, because the voter has forgotten which clock
-    /// values it has sent to sessions.
+    /// Stamps are accepted unchanged until this time. After a restart the voter has forgotten which clock values it has
+    /// sent to sessions. After a broken link it hears late of requests that were made long ago.
     trusts_until: Time,
 }
 
@@ -287,6 +287,12 @@ impl<K: Name> Voter<K> {
     /// restart of all voters.
     pub fn set_wall_clock(&mut self, millis: u64) {
         self.clock = self.clock.max(millis);
+    }
+
+    /// Takes note that a link to another node has come up, over which requests may arrive that have waited elsewhere for a
+    /// long time. They keep their places.
+    pub fn linked(&mut self, now: Time) {
+        self.trusts_until = self.trusts_until.max(now + self.terms.ttl_most);
     }
 
     /// Changes when the voter has forgotten its votes.
