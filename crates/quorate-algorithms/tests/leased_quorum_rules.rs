@@ -7,8 +7,12 @@ mod candidates;
 mod chain;
 #[path = "leased_quorum_rules/changes.rs"]
 mod changes;
+#[path = "leased_quorum_rules/choosing.rs"]
+mod choosing;
 #[path = "leased_quorum_rules/continuity.rs"]
 mod continuity;
+#[path = "leased_quorum_rules/learning.rs"]
+mod learning;
 #[path = "leased_quorum_rules/places.rs"]
 mod places;
 #[path = "leased_quorum_rules/records.rs"]

@@ -498,20 +498,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-stamp-cannot-be-too-old",
         file: "voter/sessions.rs",
-        from: "_ => stamp.max(told.unwrap_or(self.clock).saturating_sub(delay)).max(STAMPS_FROM),",
-        to: "_ => stamp.max(STAMPS_FROM),",
+        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
+        to: "Some(_) if stamp > 0 => stamp,",
     },
     Rule {
         name: "a-request-without-a-stamp-is-new",
         file: "voter/sessions.rs",
-        from: "0 => self.clock.max(told.unwrap_or(0)),",
-        to: "0 => told.unwrap_or(self.clock),",
-    },
-    Rule {
-        name: "a-message-on-its-way-costs-no-place",
-        file: "voter/sessions.rs",
-        from: "told.unwrap_or(self.clock).saturating_sub(delay)",
-        to: "told.unwrap_or(self.clock)",
+        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
+        to: "Some(told) => stamp.max(told + 1),",
     },
     Rule {
         name: "waiters-keep-their-places-over-a-broken-link",

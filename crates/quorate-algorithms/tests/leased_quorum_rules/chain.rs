@@ -9,7 +9,7 @@ use quorate_core::ProcessSet;
 
 /// Voters whose quorums are majorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Members(ProcessSet);
+pub(super) struct Members(ProcessSet);
 
 impl Voters for Members {
     fn electorate(&self, index: u64) -> Electorate {
@@ -22,7 +22,7 @@ impl Voters for Members {
     }
 }
 
-fn members(voters: &[u32]) -> Members {
+pub(super) fn members(voters: &[u32]) -> Members {
     Members(voters.iter().copied().map(ProcessId::new).collect())
 }
 

@@ -11,16 +11,16 @@ fn majority(index: u64, voters: &[u32]) -> Electorate {
 }
 
 /// From the voters 0, 1, 2 to 0, 3, 4.
-fn joint() -> Electorate {
+pub(super) fn joint() -> Electorate {
     Electorate::joint(&majority(0, &[0, 1, 2]), &majority(0, &[0, 3, 4]))
 }
 
-fn after() -> Electorate {
+pub(super) fn after() -> Electorate {
     majority(2, &[0, 3, 4])
 }
 
 impl VoterHarness {
-    fn adopt(
+    pub(super) fn adopt(
         &mut self,
         electorate: Electorate,
         previous: Option<Electorate>,
@@ -30,17 +30,22 @@ impl VoterHarness {
         out
     }
 
-    fn ask_in(&mut self, config: u64, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
+    pub(super) fn ask_in(
+        &mut self,
+        config: u64,
+        claim: Claim,
+        stamp: u64,
+    ) -> Vec<ToCandidate<Name>> {
         self.deliver(claim.candidate.0, request_in(config, claim, stamp))
     }
 
-    fn hears(&mut self, from: u32, message: PeerMessage) -> VoterEffects<Name> {
+    pub(super) fn hears(&mut self, from: u32, message: PeerMessage) -> VoterEffects<Name> {
         let mut out = Vec::new();
         self.voter.on_peer(ProcessId::new(from), message, &mut out);
         out
     }
 
-    fn is_told(&mut self, from: u32, floor: u64) -> VoterEffects<Name> {
+    pub(super) fn is_told(&mut self, from: u32, floor: u64) -> VoterEffects<Name> {
         let config = self.voter.electorate().index();
         self.hears(from, PeerMessage::Known { asked: 0, config, floor, clock: 1 })
     }

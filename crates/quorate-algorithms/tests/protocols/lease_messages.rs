@@ -159,7 +159,7 @@ fn to_candidate(message: &mut ToCandidate<u8>, random: &mut Random) {
 }
 
 /// The number before or after.
-fn change(number: &mut u64, random: &mut Random) {
+pub(crate) fn change(number: &mut u64, random: &mut Random) {
     *number = if random.chance(0.5) { number.wrapping_add(1) } else { number.saturating_sub(1) };
 }
 

@@ -5,6 +5,9 @@
 //! numbers; voters restart with and without their file; requests are ended by force, withdrawn and forgotten. After each input a
 //! digest takes the effects, the state and the answers to all questions.
 
+#[path = "changing.rs"]
+mod changing;
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::io::Write as _;
@@ -71,7 +74,12 @@ struct Leases {
 impl Leases {
     fn new(seed: u64) -> Self {
         let (quorums, n) = [("majority", 3), ("grid-fixed", 4), ("majority", 5)][seed as usize % 3];
-        let electorate = Electorate::new(AnyCoterie::by_name(quorums, n).expect("a coterie"));
+        let coterie = AnyCoterie::by_name(quorums, n).expect("a coterie");
+        Self::with_voters(seed, Electorate::new(coterie), n)
+    }
+
+    /// Some of `n` nodes vote.
+    fn with_voters(seed: u64, electorate: Electorate, n: usize) -> Self {
         let node = |id| {
             let voter = Voter::new(id, electorate.clone(), TERMS);
             let voter = voter.with_ceiling(2 + seed % 3).with_ballots_most(1);
@@ -107,8 +115,15 @@ impl Leases {
         }
     }
 
-    /// Draws an input and passes it on.
     fn step(&mut self) {
+        self.input();
+        if self.random.chance(0.004) {
+            self.restart();
+        }
+    }
+
+    /// Draws an input and passes it on.
+    fn input(&mut self) {
         let pause = if self.random.chance(0.02) { TTL.0 / 2 } else { TTL.0 / 60 };
         self.now = self.now + Span(self.random.below(pause));
         match self.random.below(24) {
@@ -119,9 +134,6 @@ impl Leases {
             20 | 21 => self.command_of_relay(),
             22 => self.command_of_voter(),
             _ => self.wake_all(),
-        }
-        if self.random.chance(0.004) {
-            self.restart();
         }
     }
 
@@ -153,6 +165,8 @@ impl Leases {
                     self.direct(of, |it, now, out| it.on_message(from, message, now, out));
                 }
             },
+            // An altered sender may be no node.
+            Envelope::Peer(_, to, _) if to.index() >= self.nodes.len() => {}
             Envelope::Peer(from, to, message) => {
                 self.voter(to, |voter, out| voter.on_peer(from, message, out));
             }

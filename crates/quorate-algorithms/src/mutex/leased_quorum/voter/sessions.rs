@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use quorate_core::{Span, Time};
+use quorate_core::Time;
 
 use super::super::ballot::{Ballot, GrantedVote, STAMPS_FROM};
 use super::super::id::{Beat, CandidateId, Claim, Epoch, RequestId};
@@ -152,9 +152,8 @@ impl<K: Name> Voter<K> {
     }
 
     /// The stamp of a request that the voter sees for the first time. Stamps are lifted, not refused: a request
-    /// cannot claim to be older than the clock that its session had received before. A message may have been on its way for
-    /// up to one ttl, and then the client had not received that clock when it made the request. A request without a stamp
-    /// is as old as this moment.
+    /// cannot claim to be older than the clock that its session had received before. A request without a stamp is as
+    /// old as this moment.
     pub(super) fn lifted(&self, session: u128, request: RequestId, stamp: u64, now: Time) -> u64 {
         let Some(session) = self.sessions.get(&session) else { return stamp };
         let known = session.requests.get(&request).map(|(_, stamp)| *stamp);
@@ -163,12 +162,10 @@ impl<K: Name> Voter<K> {
         if let Some(known) = known.or_else(|| session.announced.get(&request).copied()) {
             return stamp.max(known);
         }
-        let told = session.told.map(|told| told + 1);
-        let delay = session.ttl.0 / Span::from_millis(1).0;
-        match stamp {
-            0 => self.clock.max(told.unwrap_or(0)),
-            _ if now < self.trusts_until => stamp.max(STAMPS_FROM),
-            _ => stamp.max(told.unwrap_or(self.clock).saturating_sub(delay)).max(STAMPS_FROM),
+        match session.told {
+            _ if stamp > 0 && now < self.trusts_until => stamp.max(STAMPS_FROM),
+            Some(told) if stamp > 0 => stamp.max(told + 1),
+            told => stamp.max(self.clock).max(told.map_or(0, |told| told + 1)),
         }
     }
 
