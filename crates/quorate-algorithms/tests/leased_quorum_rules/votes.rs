@@ -38,6 +38,7 @@ fn a_vote_under_a_force_release_is_freed_one_ttl_after_its_last_beat() {
     let file = harness.voter.records();
     assert_eq!(holder_at(&mut harness, TTL.0), Some(own));
     assert_eq!(holder_at(&mut harness, TTL.0 + 1), Some(next));
+    assert!(!harness.voter.session(1).is_some_and(|session| session.has(own.request)));
     // A restart counts as a beat, and the clock of the earlier process means nothing.
     let mut harness = restart_at(100, RestartId { incarnation: 0, number: 1 }, file);
     assert_eq!(holder_at(&mut harness, TTL.0 + 99), Some(own));
