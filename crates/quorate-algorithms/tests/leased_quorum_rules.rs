@@ -11,6 +11,8 @@ mod changes;
 mod choosing;
 #[path = "leased_quorum_rules/continuity.rs"]
 mod continuity;
+#[path = "leased_quorum_rules/counting.rs"]
+mod counting;
 #[path = "leased_quorum_rules/learning.rs"]
 mod learning;
 #[path = "leased_quorum_rules/places.rs"]
@@ -21,6 +23,8 @@ mod records;
 mod restarts;
 #[path = "leased_quorum_rules/turns.rs"]
 mod turns;
+#[path = "leased_quorum_rules/votes.rs"]
+mod votes;
 
 use quorate_algorithms::mutex::leased_quorum::{
     Ballot, Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent,

@@ -514,7 +514,8 @@ fn waiters_keep_their_places_at_a_new_voter() {
 
 #[test]
 fn rule_5_a_found_token_is_kept_only_above_the_floor_or_if_it_was_recorded_since() {
-    for (recorded_in, floor, kept) in [(1, 3, true), (1, 40, false), (2, 40, true)] {
+    let rows = [(1, 3, true), (1, 4, false), (1, 40, false), (2, 40, true)];
+    for (recorded_in, floor, kept) in rows {
         let claim = claim(1, 2, 10);
         let session = Presented { relayed: true, ..presented(1, 1) };
         let mut relay = Candidate::new(claim.candidate, after(), session).recording_entries();
@@ -527,7 +528,9 @@ fn rule_5_a_found_token_is_kept_only_above_the_floor_or_if_it_was_recorded_since
                 ToCandidate::Vote {
                     lock, claim, vote, stamp, beat, clock, version, ended, ..
                 } => {
-                    let (entered, config, last) = (Some((1, 4)), 2, floor.max(4));
+                    let (entered, config, last) = (Some((1, 4)), 2, floor.max(6));
+                    // A later number than the token on record.
+                    let vote = VoteId { number: 6, ..vote };
                     ToCandidate::Vote {
                         lock,
                         claim,
@@ -555,7 +558,7 @@ fn rule_5_a_found_token_is_kept_only_above_the_floor_or_if_it_was_recorded_since
                 _ => None,
             })
             .collect();
-        let expected = if kept { 4 } else { floor + 1 };
+        let expected = if kept { 4 } else { 6.max(floor + 1) };
         assert!(!tokens.is_empty() && tokens.iter().all(|it| *it == expected), "{tokens:?}");
     }
 }

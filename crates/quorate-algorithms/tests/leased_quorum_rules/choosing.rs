@@ -160,6 +160,15 @@ fn rule_1_messages_about_another_configuration_are_ignored() {
     }
 }
 
+#[test]
+fn rule_1_only_voters_take_part() {
+    let round = (5, node(0));
+    let accept = ChainMessage::Accept(0, round, members(&[0]));
+    for message in [ChainMessage::Prepare(0, round), accept] {
+        assert_eq!(hear(&mut one_of_five(5), 0, message), []);
+    }
+}
+
 /// Progress of a voter in the configuration of this index.
 fn progress(index: u64, closed: bool, learned: bool) -> ChainMessage<Members> {
     let progress = Some(Progress { lost: false, closed, learned });

@@ -30,7 +30,21 @@ fn rule_8_answers_of_the_configuration_before_do_not_suffice() {
     told_to_forgotten(&mut harness, 1, 6);
     assert!(harness.voter.is_voting() && harness.voter.has_learned());
     // The greater number of the first answer still counts.
-    assert!(harness.voter.last(&"a") >= Some(6));
+    assert_eq!(harness.voter.last(&"a"), Some(7));
+    let learned = Record::Learned { index: 1, floor: 7 };
+    assert!(harness.voter.records().contains(&learned));
+}
+
+#[test]
+fn rule_8_a_voter_that_has_forgotten_needs_a_quorum_of_the_configuration_before_too() {
+    let mut harness = forgotten();
+    harness.adopt(after(), Some(joint()));
+    for from in [3, 4, 1] {
+        told_to_forgotten(&mut harness, from, 5);
+    }
+    assert!(!harness.voter.is_voting());
+    told_to_forgotten(&mut harness, 2, 5);
+    assert!(harness.voter.is_voting() && harness.voter.has_learned());
 }
 
 #[test]

@@ -27,7 +27,11 @@ pub(super) fn restart(records: Vec<Record<Name>>) -> VoterHarness {
     restart_at(1, RestartId { incarnation: 0, number: 1 }, records)
 }
 
-fn restart_at(now: u64, restart_id: RestartId, records: Vec<Record<Name>>) -> VoterHarness {
+pub(super) fn restart_at(
+    now: u64,
+    restart_id: RestartId,
+    records: Vec<Record<Name>>,
+) -> VoterHarness {
     let voter = Voter::new(ProcessId::new(0), electorate(), terms());
     VoterHarness { voter: voter.restored(restart_id, records, Time(now)), now }
 }
