@@ -176,3 +176,45 @@ impl NodeCore {
         waited || !votes || self.electorate.len() == 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::mutex::leased_quorum::{
+        Beat, CandidateId, Claim, Presented, Rank, ToVoter,
+    };
+    use quorate_protocol::Name;
+
+    use super::*;
+    use crate::core::testing::node_of_three;
+
+    /// The node's clock, in milliseconds.
+    const CLOCK: u64 = 10_000;
+
+    /// Two clients have requested a lock while no link to this node was up. The one that was first is heard last.
+    #[test]
+    fn requests_keep_their_stamps_after_a_link_has_come_up() {
+        let (mut core, peer, lock) = (node_of_three(0), ProcessId::new(1), Name::lock("a"));
+        let lock = lock.expect("a name");
+        core.wake(Time(1), CLOCK);
+        core.on_peer_link(peer, Ok(()), Time(1));
+        let mut stamp_of = |session: u128, stamp: u64, now: Time| {
+            let request = RequestId { session, incarnation: 1, number: 1 };
+            let claim = Claim { request, attempt: 1, candidate: CandidateId(1 << 56) };
+            let beat = Beat { incarnation: 1, number: 1 };
+            let ttl = Span::from_millis(8_000);
+            let session = Presented { session, ttl, beat, relayed: false, config: 0 };
+            let (lock, inside, rank) = (lock.clone(), None, Rank::Waits);
+            let asked = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 };
+            core.on_peer_message(peer, PeerMessage::ToVoter(claim.candidate, asked), now);
+            let ballot = core.voter.ballot(&Name::lock("a").expect("a name")).expect("it is asked");
+            let voted = ballot.vote().filter(|vote| vote.claim == claim).map(|vote| vote.stamp);
+            let queued = ballot.queue().find(|(_, of)| *of == claim).map(|(stamp, _)| stamp);
+            voted.or(queued).expect("it is known")
+        };
+        let (first, last) = (stamp_of(1, 4_000, Time(1)), stamp_of(2, 3_000, Time(2)));
+        assert_eq!((first, last), (4_000, 3_000));
+        // Long after the last link has come up, a request that the voter hears of is new.
+        let later = Time(2) + Span::from_millis(8_001);
+        assert!(stamp_of(3, 2_000, later) >= CLOCK);
+    }
+}

@@ -190,34 +190,3 @@ fn a_call_waits_for_the_outcome_while_its_token_is_recorded() {
     cluster.restore_silent();
     assert!(cluster.is_granted(CallerId::Connection(2)));
 }
-
-/// A node is cut off for longer than the sessions live, while two leases wait. Afterwards it hears of the younger one first.
-#[test]
-fn waiters_keep_their_places_at_a_node_that_was_cut_off() {
-    let mut cluster = Cluster::of_three();
-    cluster.pass(Span::from_millis(30_000));
-    let leases = [(0, 3), (1, 2), (0, 1)];
-    cluster.isolate(&[2]);
-    let calls = leases.map(|(node, lease)| {
-        let opened = cluster.grant(node, lease, 8_000);
-        assert!(cluster.is_alive(opened));
-        let call = cluster.acquire(node, lease);
-        cluster.pass(Span::from_millis(200));
-        call
-    });
-    for away in [true, false] {
-        if !away {
-            cluster.isolate(&[]);
-        }
-        for _ in 0..10 {
-            for (node, lease) in leases {
-                cluster.call(node, lease, LeaseCall::KeepAlive);
-            }
-            cluster.pass(Span::from_millis(2_000));
-        }
-    }
-    assert_eq!(calls.map(|call| cluster.is_granted(call)), [true, false, false]);
-    cluster.release(0, 3);
-    cluster.pass(Span::from_millis(500));
-    assert_eq!(calls.map(|call| cluster.is_granted(call)), [true, true, false]);
-}
