@@ -72,7 +72,7 @@ pub(super) fn table(tried: &[(Mutant, Fate)], every: usize) -> String {
             Fate::NotReached => "not reached",
             _ => "not noticed",
         });
-        let _ = writeln!(list, "- `{}:{line}`: {change}: {reason}", shown(file));
+        let _ = writeln!(list, "- `{}:{line}`: `{change}`: {reason}", shown(file));
     }
     if !list.is_empty() {
         let _ = write!(text, "\nMutants that survive:\n\n{list}");
