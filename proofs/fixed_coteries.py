@@ -237,9 +237,15 @@ class FixedCoteries(TransitionSystem):
 
     @action
     def return_stray(self, s, process: Process, ticket: Message):
-        """`return_stray`: RELEASE of a vote that no request of the process needs."""
-        return Step([Not(s.down(process)), s.reply(ticket), sender(ticket, process), ForAll([n], Not(s.current(process, n, ticket)))],
-                    s.update(ended=added(s.ended, ticket), reply=removed(s.reply, lambda a: a == ticket)))
+        """`return_stray`: RELEASE of a vote that no request of the process needs. A process inside does not need votes that arrive
+        now."""
+        return Step([Not(s.down(process)), s.reply(ticket), sender(ticket, process), self.is_stray(s, process, ticket)],
+                    s.update(ended=added(s.ended, ticket), reply=removed(s.reply, lambda a: a == ticket),
+                             current=removed(s.current, lambda a, b, e: And(a == process, e == ticket))))
+
+    def is_stray(self, s, process, ticket):
+        unused = And(Not(s.waiting(process)), ForAll([n], Not(s.counted(process, n, ticket))))
+        return Or(ForAll([n], Not(s.current(process, n, ticket))), unused)
 
     @action
     def enter(self, s, process: Process, quorum: Quorum):
@@ -554,6 +560,7 @@ SPARE_GUARDS = {
     ("receive_rejoin_inside", 5): "a process outside may send WELCOME later, too",
     ("send_owed_welcome", 1): "a process outside may send WELCOME at any time after REJOIN",
     ("acquire", 1): ONCE, ("enter", 1): "the votes of a quorum suffice, whether the process waits or not",
+    ("return_stray", 3): "the vote of a process that waits is withdrawn with it, and a process inside needs the votes that it counts",
     ("receive_reply", 1): "only a process with an attempt at the voter counts its vote",
     ("leave", 1): "to leave from outside gives only own votes back", ("give_up", 1): "to give up gives only own votes back",
     **{("receive_request", guard): "a voter may remember any request. It votes for requests that were sent" for guard in (1, 2, 3)},

@@ -156,6 +156,16 @@ impl AbstractState {
         self.mentioned.push(element);
     }
 
+    /// Adds what another part of the same owner implies.
+    pub fn append(&mut self, other: Self) {
+        let Self { relations, facts, closed, action, mentioned } = other;
+        self.relations.extend(relations);
+        self.facts.extend(facts);
+        self.closed.extend(closed);
+        self.action = action.or(self.action);
+        self.mentioned.extend(mentioned);
+    }
+
     fn add<const N: usize>(
         &mut self,
         relation: &'static str,
@@ -189,8 +199,22 @@ pub struct MessageInFlight<'m, M> {
     pub message: &'m M,
 }
 
+/// The elements of a run: which process owns them, and what the static relations of the model say about them.
+pub trait Elements {
+    /// The process that owns an element. Elements that no process owns are those of the environment.
+    fn owner(&self, element: &Element) -> Option<ProcessId> {
+        (element.sort == "Process").then(|| ProcessId::new(element.key[0] as u32))
+    }
+
+    /// Adds the rows of static relations about an element that occurs for the first time.
+    fn describe(&self, element: &Element, rows: &mut Rows);
+
+    /// Name of an element in messages to people.
+    fn name(&self, element: &Element) -> String;
+}
+
 /// Maps the processes and messages of an algorithm to rows of a model.
-pub trait Abstraction {
+pub trait Abstraction: Elements {
     /// The processes of the algorithm.
     type Process: Process;
 
@@ -202,11 +226,6 @@ pub trait Abstraction {
 
     /// Sorts of the elements that act. An action is one of the process that owns the first of its parameters of such a sort.
     const ACTORS: &'static [&'static str] = &["Process"];
-
-    /// The process that owns an element. Elements that no process owns are those of the environment.
-    fn owner(&self, element: &Element) -> Option<ProcessId> {
-        (element.sort == "Process").then(|| ProcessId::new(element.key[0] as u32))
-    }
 
     /// Takes note of a process that has handled an input, or has crashed. For what later states and messages refer to.
     fn observe(&mut self, process: &Self::Process, is_up: bool) {
@@ -236,10 +255,4 @@ pub trait Abstraction {
     ) {
         let _ = (sent, rows);
     }
-
-    /// Adds the rows of static relations about an element that occurs for the first time.
-    fn describe(&self, element: &Element, rows: &mut Rows);
-
-    /// Name of an element in messages to people.
-    fn name(&self, element: &Element) -> String;
 }

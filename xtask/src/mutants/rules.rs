@@ -46,6 +46,12 @@ pub(super) const RULES: &[Rule] = &[
         to: "let told = pursuit.inside;",
     },
     Rule {
+        name: "a-broken-grant-is-not-given-back",
+        file: "candidate.rs",
+        from: "        if pursuit.broken {\n            return;\n        }\n        let told",
+        to: "        let told",
+    },
+    Rule {
         name: "a-holder-gives-nothing-back",
         file: "candidate.rs",
         from: "if told.is_some() || (recorded && !is_spare) {",

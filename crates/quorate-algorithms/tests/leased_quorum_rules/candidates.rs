@@ -63,6 +63,37 @@ fn a_vote_that_was_given_back_does_not_count_again() {
 }
 
 #[test]
+fn a_candidate_whose_votes_were_taken_over_gives_no_other_vote_back() {
+    let (mut candidate, claim) = candidate(1, None);
+    for voter in [0, 1] {
+        deliver_to_candidate(&mut candidate, voter, vote_for(claim, 1, 5));
+    }
+    // The client may have entered with the grant, and then have gone on with another candidate.
+    let newer = Claim { attempt: 2, candidate: CandidateId(11), ..claim };
+    let entry = Entry {
+        lock: "a",
+        claim: newer,
+        vote: Some(1),
+        forced: false,
+        entered: None,
+        recorded_in: 0,
+    };
+    let echo = ToCandidate::Echo {
+        epoch: vote_id().epoch,
+        beat: Beat { incarnation: 7, number: 1 },
+        continuous: false,
+        clock: 5,
+        version: 6,
+        part: Some(Part { index: 0, is_last: true }),
+        entries: vec![entry],
+    };
+    deliver_to_candidate(&mut candidate, 0, echo);
+    assert!(!is_granted(&candidate, claim));
+    let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
+    assert!(!deliver_to_candidate(&mut candidate, 1, inquire).iter().any(is_yield));
+}
+
+#[test]
 fn a_vote_on_which_a_client_may_rely_is_not_given_back() {
     for inside in [None, Some(1)] {
         let (mut candidate, claim) = candidate(1, inside);

@@ -34,6 +34,8 @@ pub(crate) enum ClientKind {
         unanswered: u32,
         /// Whether its candidates record tokens.
         records: bool,
+        /// Whether they may withdraw tokens that they have not reported.
+        lease: bool,
     },
 }
 
@@ -49,6 +51,10 @@ impl ClientMachine {
             ClientKind::Direct(direct, _) => Some(direct.client()),
             ClientKind::Relayed { client, .. } => Some(client),
         }
+    }
+
+    pub(crate) fn is_lease(&self) -> bool {
+        matches!(self.kind, Some(ClientKind::Relayed { lease: true, .. }))
     }
 
     /// Locks on which this client relies, by its own clock, with their tokens.
@@ -88,9 +94,15 @@ impl Storm {
         let ttl = if longer { terms.ttl_most } else { Span(TTL) };
         self.counts.longer += u64::from(longer);
         let client = Client::new(session, incarnation, ttl, terms);
+        let lease = self.is_followed() && records && self.rng.one_in(2);
+        if let Some(follower) = &mut self.follower {
+            let clock = self.clients[at].clock;
+            let identity = (session, incarnation);
+            follower.client_starts((at, clock), process, identity, (relayed, records, lease));
+        }
         let kind = if relayed {
             let candidate = self.new_handle(node, records);
-            ClientKind::Relayed { client, node, candidate, unanswered: 0, records }
+            ClientKind::Relayed { client, node, candidate, unanswered: 0, records, lease }
         } else {
             let candidate = self.new_candidate(Endpoint::Client(at));
             let direct = DirectClient::new(client, candidate, electorate);
@@ -111,6 +123,14 @@ impl Storm {
         let Some(ClientKind::Direct(direct, candidate)) = &mut machine.kind else { return };
         input(direct, local_time, &mut out);
         let candidate = *candidate;
+        if let Some(follower) = &mut self.follower {
+            let sent = out.iter().filter_map(|effect| match effect {
+                DirectEffect::Send(voter, message) => Some((*voter, message.clone())),
+                _ => None,
+            });
+            let client = Some((direct.client(), candidate));
+            follower.client(now, client, Some(direct.candidate()), &sent.collect::<Vec<_>>());
+        }
         let mut events = Vec::new();
         for effect in out {
             match effect {
@@ -172,6 +192,7 @@ impl Storm {
         };
         client.begin_beat(local_time);
         let (call, to, candidate) = (client.call(), Endpoint::Node(*node), *candidate);
+        self.follow_client(at);
         self.send(Endpoint::Client(at), to, Message::Call(candidate, call));
     }
 
@@ -203,6 +224,7 @@ impl Storm {
                 for report in reports {
                     client.on_report(report, local_time, &mut events);
                 }
+                self.follow_client(at);
                 self.on_events(at, events);
                 self.schedule_wake(at);
             }
@@ -225,7 +247,7 @@ impl Storm {
     /// Moves a relayed client to another node if its node does not answer, and sometimes without a reason.
     fn maybe_change_candidate(&mut self, at: usize) {
         let (nodes, stormy) = (self.nodes.len(), self.is_stormy());
-        let spontaneous = stormy && self.rng.one_in(6);
+        let spontaneous = stormy && self.rng.one_in(if self.is_followed() { 3 } else { 6 });
         let node = self.rng.index(nodes);
         let kind = &mut self.clients[at].kind;
         let Some(ClientKind::Relayed { unanswered, records, .. }) = kind else { return };
@@ -234,13 +256,17 @@ impl Storm {
             return;
         }
         let records = *records;
+        // Relays choose attempts themselves, and two of them may choose the same one.
+        let raises = !(self.is_followed() && records) || self.rng.one_in(2);
         let next = self.new_handle(node, records);
         self.counts.switches += 1;
         self.remember_held(at);
         if let Some(ClientKind::Relayed { client, node: at_node, candidate, unanswered, .. }) =
             &mut self.clients[at].kind
         {
-            client.change_candidate();
+            if raises {
+                client.change_candidate();
+            }
             (*at_node, *candidate, *unanswered) = (node, next, 0);
         }
     }

@@ -9,6 +9,13 @@ impl Storm {
         let (node, client) = (self.rng.index(nodes), self.rng.index(clients));
         let length = self.rng.below(3 * TTL);
         let until = (self.now + length).min(self.calm_from);
+        if self.is_followed() {
+            match self.rng.below(4) {
+                0 => return self.withdraw(),
+                1 => return self.force(),
+                _ => {}
+            }
+        }
         match self.rng.below(12) {
             0 => {
                 let (from, to) = (Endpoint::Client(client), Endpoint::Node(node));
@@ -77,7 +84,8 @@ impl Storm {
 
     /// Simulates an operator that ends the request of a holder or waiter by force, at every voter.
     fn force(&mut self) {
-        let lock = self.rng.below(2) as u8;
+        let locks = if self.is_followed() { 1 } else { 2 };
+        let lock = self.rng.below(locks) as u8;
         let wanted = self.clients.iter().filter_map(|machine| machine.client());
         let wanted = wanted.flat_map(|client| client.all_wanted());
         let requests: Vec<_> = wanted.filter(|it| it.lock == lock).map(|it| it.request).collect();

@@ -8,6 +8,7 @@
 mod changes;
 mod clients;
 mod faults;
+mod followed;
 mod nodes;
 mod rng;
 mod world;
@@ -25,7 +26,7 @@ fn storms(name: &str, setup: Setup) {
     let storms = asked.unwrap_or(STORMS);
     let mut total = world::Counts::default();
     for seed in first..first + storms {
-        let run = std::panic::catch_unwind(|| Storm::new(seed, setup).run());
+        let run = std::panic::catch_unwind(|| Storm::new(seed, setup, None).run());
         let counts = run.unwrap_or_else(|_| panic!("{setup:?}, seed {seed}"));
         total.add(counts);
     }
@@ -53,7 +54,7 @@ fn eprintln_of(text: &str) {
 fn three_voters_with_durable_marks() {
     storms(
         "three_voters_with_durable_marks",
-        Setup { system: "majority", voters: 3, marks: true, spares: 0 },
+        Setup { system: "majority", voters: 3, marks: true, spares: 0, followed: false },
     );
 }
 
@@ -61,37 +62,40 @@ fn three_voters_with_durable_marks() {
 fn three_voters_without_marks() {
     storms(
         "three_voters_without_marks",
-        Setup { system: "majority", voters: 3, marks: false, spares: 0 },
+        Setup { system: "majority", voters: 3, marks: false, spares: 0, followed: false },
     );
 }
 
 #[test]
 fn five_voters() {
-    storms("five_voters", Setup { system: "majority", voters: 5, marks: true, spares: 0 });
+    storms(
+        "five_voters",
+        Setup { system: "majority", voters: 5, marks: true, spares: 0, followed: false },
+    );
 }
 
 #[test]
 fn a_tree() {
-    storms("a_tree", Setup { system: "tree", voters: 7, marks: true, spares: 0 });
+    storms("a_tree", Setup { system: "tree", voters: 7, marks: true, spares: 0, followed: false });
 }
 
 #[test]
 fn a_grid_without_marks() {
     storms(
         "a_grid_without_marks",
-        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 },
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
     );
 }
 
 #[test]
 fn changing_voters() {
-    let setup = Setup { system: "majority", voters: 3, marks: true, spares: 3 };
+    let setup = Setup { system: "majority", voters: 3, marks: true, spares: 3, followed: false };
     storms("changing_voters", setup);
 }
 
 #[test]
 fn changing_voters_without_marks() {
-    let setup = Setup { system: "majority", voters: 3, marks: false, spares: 2 };
+    let setup = Setup { system: "majority", voters: 3, marks: false, spares: 2, followed: false };
     storms("changing_voters_without_marks", setup);
 }
 
@@ -99,16 +103,51 @@ fn changing_voters_without_marks() {
 fn worlds_that_failed_before() {
     // Two requests were ended by force at some of the voters. One voter forgot this, voted for such a request when a
     // late message arrived, and never learned its stamp. Each of the two requests waited for a vote of the other.
-    Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true, spares: 0 }).run();
+    Storm::new(
+        126_987,
+        Setup { system: "majority", voters: 5, marks: true, spares: 0, followed: false },
+        None,
+    )
+    .run();
     // A voter that had forgotten twice mistook a late answer to its first LEARN for an answer to its second, and gave
     // the same token again.
-    Storm::new(37_156, Setup { system: "majority", voters: 3, marks: false, spares: 0 }).run();
-    Storm::new(45_376, Setup { system: "majority", voters: 3, marks: false, spares: 0 }).run();
+    Storm::new(
+        37_156,
+        Setup { system: "majority", voters: 3, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
+    Storm::new(
+        45_376,
+        Setup { system: "majority", voters: 3, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
     // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
-    Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
-    Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
+    Storm::new(
+        20_700,
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
+    Storm::new(
+        36_069,
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
     // One of two requests had records at two of four voters. The other one, with one record, came first by its identifier.
-    Storm::new(18_608, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
+    Storm::new(
+        18_608,
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
     // A request with a record at one voter gave no vote back, and was queued behind a request without a record.
-    Storm::new(5_701, Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0 }).run();
+    Storm::new(
+        5_701,
+        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
+        None,
+    )
+    .run();
 }

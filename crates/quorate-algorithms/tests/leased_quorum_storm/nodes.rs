@@ -1,16 +1,20 @@
 //! Nodes: a voter with its vote file, and candidates for remote clients.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::mutex::leased_quorum::{
     Call, Candidate, CandidateEffect, CandidateId, Chain, ChainState, Entry, Memory, Record,
-    Report, RestartId, ToVoter, Voter, VoterEffect, VoterEffects,
+    Report, RequestId, RequestStatus, RestartId, ToVoter, Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::ProcessId;
 
 use crate::changes::{Members, first};
+use crate::followed::{Remembers, candidate_of, client_of};
 use crate::rng::{Clock, MS, Rng, TTL};
 use crate::world::{Endpoint, Event, Message, Name, Setup, Storm};
+
+/// Size of the blocks of numbers that a voter reserves.
+const BLOCK: u64 = 1 << 20;
 
 /// The bit that marks candidates of clients whose tokens are recorded.
 pub(crate) const RECORDS_BIT: u32 = 63;
@@ -32,16 +36,28 @@ pub(crate) struct Node {
     /// The durable mark of numbers.
     mark: u64,
     pub(crate) relays: BTreeMap<CandidateId, Relay>,
+    /// Handles of all candidates that the node has had.
+    handles: BTreeSet<CandidateId>,
     /// Survives when the votes are forgotten, unless the whole data folder is lost.
     pub(crate) chain: Chain<Members>,
 }
 
 /// A candidate for a remote client.
 pub(crate) struct Relay {
-    client: usize,
+    pub(crate) client: usize,
     /// The number by which the client calls the candidate. A restarted node answers late calls with another candidate.
     handle: CandidateId,
-    candidate: Candidate<Name>,
+    pub(crate) candidate: Candidate<Name>,
+    /// Whether its client is one with a lease, whose token it may withdraw.
+    pub(crate) lease: bool,
+    /// Requests that it has reported to be granted or held.
+    pub(crate) reported: BTreeSet<RequestId>,
+}
+
+impl Relay {
+    pub(crate) fn records(&self) -> bool {
+        records(self.handle)
+    }
 }
 
 /// Returns `true` if the candidates that a client calls by this number record tokens before they report them.
@@ -63,6 +79,7 @@ impl Node {
             file: Vec::new(),
             mark: 0,
             relays: BTreeMap::new(),
+            handles: BTreeSet::new(),
             chain: Chain::new(ProcessId::from_index(id), first(setup)),
         };
         node.voter = Some(node.blank(id, setup));
@@ -95,6 +112,9 @@ impl Storm {
         let Some(voter) = &mut node.voter else { return };
         voter.set_wall_clock(now / MS + node.skew);
         input(voter, node.clock.local_time(now), &mut out);
+        if let Some(follower) = &mut self.follower {
+            follower.voter(now, at, (voter, None), &out);
+        }
         self.apply(at, out);
         let node = &self.nodes[at];
         if let Some(time) = node.voter.as_ref().and_then(Voter::next_wake) {
@@ -111,6 +131,8 @@ impl Storm {
         for effect in effects {
             match effect {
                 VoterEffect::Persist(record) => self.nodes[at].file.push(record),
+                // Small blocks leave small gaps, because the follower knows every number.
+                VoterEffect::Reserve(mark) if self.is_followed() => marks.push(mark - BLOCK + 1),
                 VoterEffect::Reserve(mark) => marks.push(mark),
                 VoterEffect::Send(candidate, message) => {
                     let to = self.endpoint_of_candidate(candidate);
@@ -182,13 +204,23 @@ impl Storm {
                 let mut known =
                     relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
                 let known = known.next_back();
-                let candidate = known.unwrap_or_else(|| self.new_candidate(Endpoint::Node(at)));
+                let has_ended = known.is_none() && self.nodes[at].handles.contains(&handle);
+                if self.is_followed() && (has_ended || !self.is_valid(client, &call)) {
+                    return;
+                }
+                self.nodes[at].handles.insert(handle);
+                let lease = self.clients[client].is_lease();
+                let new = || match self.is_followed() {
+                    true => candidate_of(handle),
+                    false => self.new_candidate(Endpoint::Node(at)),
+                };
+                let candidate = known.unwrap_or_else(new);
                 let relay = self.nodes[at].relays.entry(candidate);
                 let relay = relay.or_insert_with(|| {
                     let candidate = Candidate::new(candidate, electorate, call.session);
                     let candidate =
                         if records(handle) { candidate.recording_entries() } else { candidate };
-                    Relay { client, handle, candidate }
+                    Relay { client, handle, candidate, lease, reported: BTreeSet::new() }
                 });
                 let known = relay.candidate.session().beat.number;
                 let is_new =
@@ -215,6 +247,13 @@ impl Storm {
         }
     }
 
+    /// Whether the client still relies on every lock of which a call says so.
+    fn is_valid(&self, at: usize, call: &Call<Name>) -> bool {
+        let valid: Vec<_> = self.clients[at].valid(self.now).collect();
+        let mut held = call.wanted.iter().filter_map(|wanted| Some((wanted.lock, wanted.inside?)));
+        held.all(|held| valid.contains(&held))
+    }
+
     /// A candidate that records tokens leaves unknown requests to other candidates. Here a client has one candidate at
     /// a time, which releases the requests that its client no longer wants.
     fn release_unwanted(&mut self, at: usize, id: CandidateId, call: &Call<Name>) {
@@ -231,14 +270,25 @@ impl Storm {
             let (lock, request, attempt) = (entry.lock, entry.claim.request, u64::MAX);
             (voter, ToVoter::Release { lock, request, attempt, token: None })
         });
-        for (voter, release) in releases.collect::<Vec<_>>() {
+        let releases: Vec<_> = releases.collect();
+        if let Some(follower) = &mut self.follower {
+            let client = client_of(self.clients[relay.client].kind.as_ref(), &relay.candidate);
+            follower.client(self.now, client, Some(&relay.candidate), &releases);
+        }
+        for (voter, release) in releases {
             let to = Endpoint::Node(voter.index());
             self.send(Endpoint::Node(at), to, Message::ToVoter(id, release));
         }
     }
 
     fn answer(&mut self, at: usize, candidate: CandidateId, reports: Vec<Report>) {
-        let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
+        let listed = |report| self.with_listed(at, candidate, report);
+        let reports: Vec<Report> = reports.into_iter().map(listed).collect();
+        let Some(relay) = self.nodes[at].relays.get_mut(&candidate) else { return };
+        let tells = |report: &&Report| {
+            matches!(report.standing, RequestStatus::Granted { .. } | RequestStatus::Held(_))
+        };
+        relay.reported.extend(reports.iter().filter(tells).map(|report| report.request));
         let to = Endpoint::Client(relay.client);
         self.send(Endpoint::Node(at), to, Message::Answer(reports));
     }
@@ -249,9 +299,20 @@ impl Storm {
         id: CandidateId,
         input: impl FnOnce(&mut Candidate<Name>, &mut Vec<CandidateEffect<Name>>),
     ) {
+        if self.is_followed() {
+            self.check_validity(at, id);
+        }
         let Some(relay) = self.nodes[at].relays.get_mut(&id) else { return };
         let mut out = Vec::new();
         input(&mut relay.candidate, &mut out);
+        if let Some(follower) = &mut self.follower {
+            let sent = out.iter().filter_map(|effect| match effect {
+                CandidateEffect::Send(voter, message) => Some((*voter, message.clone())),
+                _ => None,
+            });
+            let client = client_of(self.clients[relay.client].kind.as_ref(), &relay.candidate);
+            follower.client(self.now, client, Some(&relay.candidate), &sent.collect::<Vec<_>>());
+        }
         let mut reports = Vec::new();
         for effect in out {
             match effect {
@@ -334,6 +395,14 @@ impl Storm {
             let now = node.clock.local_time(self.now);
             let voter = blank.restored(restart_id, file.clone(), now);
             node.voter = Some(voter.in_configuration(electorate, previous, now));
+        }
+        let remembers = match forgets {
+            true if self.setup.marks => Remembers::Mark,
+            true => Remembers::Nothing,
+            false => Remembers::File,
+        };
+        if let (Some(follower), Some(voter)) = (&mut self.follower, &self.nodes[at].voter) {
+            follower.voter(self.now, at, (voter, Some(remembers)), &[]);
         }
         self.with_voter(at, |voter, now, out| voter.wake(now, out));
     }

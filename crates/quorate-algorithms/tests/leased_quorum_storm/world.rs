@@ -12,6 +12,7 @@ use quorate_core::{Drift, Span};
 
 use crate::changes::{Members, first};
 use crate::clients::ClientMachine;
+use crate::followed::Follower;
 use crate::nodes::Node;
 use crate::rng::{DRIFT, MS, Rng, TTL};
 
@@ -24,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) marks: bool,
     /// Number of nodes that are not voters at first. With any, the voters change.
     pub(crate) spares: usize,
+    /// Whether the storm is one that can be followed in the model of the locks.
+    pub(crate) followed: bool,
 }
 
 /// Counts of events, so that a storm that proves nothing is noticed.
@@ -149,10 +152,12 @@ pub(crate) struct Storm {
     tokens: BTreeMap<Name, u64>,
     pub(crate) counts: Counts,
     pub(crate) candidates: u64,
+    /// Observes every input, if there is one.
+    pub(crate) follower: Option<Box<dyn Follower>>,
 }
 
 impl Storm {
-    pub(crate) fn new(seed: u64, setup: Setup) -> Self {
+    pub(crate) fn new(seed: u64, setup: Setup, follower: Option<Box<dyn Follower>>) -> Self {
         let mut rng = Rng(seed);
         let machines = setup.voters + setup.spares;
         let nodes = (0..machines).map(|id| Node::new(id, setup, &mut rng)).collect();
@@ -168,22 +173,25 @@ impl Storm {
             clients,
             chain: vec![first(setup).present],
             cuts: BTreeMap::new(),
-            calm_from: 12 * TTL,
+            calm_from: if setup.followed { 5 * TTL } else { 12 * TTL },
             tokens: BTreeMap::new(),
             counts: Counts::default(),
             candidates: 0,
+            follower,
         };
         (0..count).for_each(|at| storm.start_client(at));
         for node in 0..machines {
             storm.schedule(storm.now, Event::Gossip(node));
         }
-        for _ in 0..30 {
-            let (time, at) = (storm.rng.below(14 * TTL), storm.rng.index(count));
-            let lock = storm.rng.below(2) as Name;
+        let (events, locks) = if setup.followed { (12, 1) } else { (30, 2) };
+        let calm_from = storm.calm_from;
+        for _ in 0..events {
+            let (time, at) = (storm.rng.below(calm_from + 2 * TTL), storm.rng.index(count));
+            let lock = storm.rng.below(locks) as Name;
             storm.schedule(time, Event::Ask { at, lock });
         }
-        for _ in 0..30 {
-            let time = storm.rng.below(11 * TTL);
+        for _ in 0..events {
+            let time = storm.rng.below(calm_from - TTL);
             storm.schedule(time, Event::Fault);
         }
         for _ in 0..6 * setup.spares.min(2) {

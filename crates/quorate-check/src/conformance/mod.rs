@@ -9,11 +9,12 @@
 //! - `structure` and `solve` evaluate formulas over finitely many elements.
 //! - `ownership` knows which process acts with an element.
 //! - `checker` keeps the state of the model, `step` searches the actions of a step, `divergence` describes a failure.
-//! - `observer` feeds a checker with a run of the simulator.
+//! - `follower` feeds a checker with the inputs of any driver, and `observer` with a run of the simulator.
 
 mod checker;
 mod divergence;
 mod expression;
+mod follower;
 mod formula;
 mod model;
 mod observer;
@@ -27,5 +28,6 @@ mod tests;
 
 pub use checker::{Checker, Statistics};
 pub use divergence::Divergence;
+pub use follower::{FollowedInput, Follower};
 pub use model::Model;
 pub use observer::{Conformance, ConformanceReport, follow_mutex};

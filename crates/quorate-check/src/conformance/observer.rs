@@ -10,11 +10,11 @@ use quorate_sim::{
     AlgorithmInfo, Clocks, Conditions, RunError, RunningClock, Scenario, observe_mutex,
 };
 
-use super::checker::{Checker, ElementGuide, NumberedRow, Statistics};
+use super::checker::{NumberedRow, Statistics};
 use super::divergence::Divergence;
+use super::follower::{ElementFunctions, FollowedInput, Follower};
 use super::model::Model;
 use super::ownership::Owner;
-use super::step::StepInput;
 
 /// A message in flight.
 struct Sent {
@@ -27,7 +27,7 @@ struct Sent {
 /// Observer of a run that checks every step of it against a model.
 pub struct Conformance<'m, A: Abstraction> {
     abstraction: A,
-    checker: Checker<'m>,
+    follower: Follower<'m>,
     /// Messages in flight. The tag of a message is its place.
     messages: Vec<Sent>,
     /// The current input in words, then its messages and the message that it is.
@@ -51,8 +51,9 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
 
     /// Creates an observer of n processes with these clocks.
     pub fn with_clocks(model: &'m Model, abstraction: A, n: usize, clocks: &Clocks) -> Self {
-        let mut checker = Checker::new(model, A::ORDERS);
+        let mut follower = Follower::new(model, A::ORDERS, A::ACTORS);
         {
+            let checker = &mut follower.checker;
             let functions = ElementFunctions::new(&abstraction);
             let guide = functions.guide();
             let id = Element::process(ProcessId::new(0));
@@ -65,7 +66,7 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
         }
         Self {
             abstraction,
-            checker,
+            follower,
             messages: Vec::new(),
             input: String::new(),
             sent: Vec::new(),
@@ -84,7 +85,7 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
 
     /// Counts of inputs and actions so far.
     pub fn statistics(&self) -> &Statistics {
-        self.checker.statistics()
+        self.follower.statistics()
     }
 
     /// Follows a step of a process that is in this state now.
@@ -92,18 +93,16 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
         if self.divergence.is_some() {
             return;
         }
-        let Self { abstraction, checker, input, sent, consumed, .. } = self;
+        let Self { abstraction, follower, input, sent, consumed, .. } = self;
         abstraction.observe(process, is_up);
         let state = abstraction.state(process, is_up);
-        let functions = ElementFunctions::new(abstraction);
-        let actor = Owner::process(at.process);
-        let step = StepInput { actor, actors: A::ACTORS, state: &state, sent, consumed };
         let text = || format!("event {} at {}: process {}: {input}", at.event, at.time, at.process);
-        let result = checker.step(&step, text, &functions.guide());
+        let actor = Owner::process(at.process);
+        let result = follower.step(actor, &state, (sent, consumed), abstraction, text);
         self.divergence = result.err().map(|divergence| (at, divergence));
         self.sent.clear();
         self.consumed.clear();
-        self.checker.release(&std::mem::take(&mut self.lost));
+        self.follower.checker.release(&std::mem::take(&mut self.lost));
     }
 
     /// Follows what has happened because of time alone, before the present event.
@@ -111,32 +110,26 @@ impl<'m, A: Abstraction> Conformance<'m, A> {
         if self.divergence.is_some() {
             return;
         }
-        let Self { abstraction, checker, clocks, .. } = self;
+        let Self { abstraction, follower, clocks, .. } = self;
         let mut rows = Rows::default();
         abstraction.time_passes(&|id| clocks[id.index()].show(at.time), &mut rows);
         if rows.0.is_empty() {
             return;
         }
-        let functions = ElementFunctions::new(abstraction);
-        let guide = functions.guide();
-        let rows = checker.number(&rows, &guide);
-        let (actor, state) = (Owner::ENVIRONMENT, AbstractState::default());
-        let step =
-            StepInput { actor, actors: A::ACTORS, state: &state, sent: &rows, consumed: &[] };
-        checker.demand(&rows);
+        let state = AbstractState::default();
+        let input = FollowedInput { owner: None, state: &state, sent: &rows };
         let text = || format!("event {} at {}: time has passed", at.event, at.time);
-        let result = checker.step(&step, text, &guide);
-        checker.release(&rows);
+        let result = follower.follow(&input, abstraction, text);
         self.divergence = result.err().map(|divergence| (at, divergence));
     }
 
     fn arrived(&mut self, tag: u32, is_handled: bool) {
         let Some(message) = self.messages.get(tag as usize) else { return };
-        self.checker.release(&message.rows);
-        self.checker.allow(&message.handled);
+        self.follower.checker.release(&message.rows);
+        self.follower.checker.allow(&message.handled);
         if is_handled {
             self.consumed.clone_from(&message.rows);
-            self.checker.demand(&message.handled);
+            self.follower.checker.demand(&message.handled);
             self.sent.extend(&message.handled);
         }
     }
@@ -168,31 +161,6 @@ pub fn follow_mutex<A: Abstraction<Process: Mutex + 'static>>(
     Ok(ConformanceReport { statistics: observer.statistics().clone(), divergence })
 }
 
-type Describe<'a> = Box<dyn Fn(&Element, &mut Rows) + 'a>;
-type Name<'a> = Box<dyn Fn(&Element) -> String + 'a>;
-type OwnerOf<'a> = Box<dyn Fn(&Element) -> Option<ProcessId> + 'a>;
-
-/// Functions of an abstraction about elements.
-struct ElementFunctions<'a> {
-    describe: Describe<'a>,
-    name: Name<'a>,
-    owner: OwnerOf<'a>,
-}
-
-impl<'a> ElementFunctions<'a> {
-    fn new<A: Abstraction>(abstraction: &'a A) -> Self {
-        Self {
-            describe: Box::new(|element, rows| abstraction.describe(element, rows)),
-            name: Box::new(|element| abstraction.name(element)),
-            owner: Box::new(|element| abstraction.owner(element)),
-        }
-    }
-
-    fn guide(&self) -> ElementGuide<'_> {
-        ElementGuide { describe: &self.describe, name: &self.name, owner: &self.owner }
-    }
-}
-
 impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
     fn input(&mut self, at: Moment, input: &Input<'_, A::Process>) {
         self.pass_time(at);
@@ -221,16 +189,16 @@ impl<A: Abstraction> Observer<A::Process> for Conformance<'_, A> {
         self.abstraction.handled(&sent, &mut handled);
         let functions = ElementFunctions::new(&self.abstraction);
         let guide = functions.guide();
-        let rows = self.checker.number(&rows, &guide);
-        let handled = self.checker.number(&handled, &guide);
+        let rows = self.follower.checker.number(&rows, &guide);
+        let handled = self.follower.checker.number(&handled, &guide);
         // The model has the message even if it is lost at once.
-        self.checker.demand(&rows);
+        self.follower.checker.demand(&rows);
         self.sent.extend(&rows);
         if let Departure::Lost(_) = departure {
             self.lost.extend(rows);
             return u32::MAX;
         }
-        self.checker.forbid(&handled);
+        self.follower.checker.forbid(&handled);
         self.messages.push(Sent { rows, handled });
         (self.messages.len() - 1) as u32
     }

@@ -614,6 +614,11 @@ impl<K: Name> Candidate<K> {
         // some voters each, one of them gets the votes without a record.
         let is_spare = records && counted.is_some_and(|it| !pursuit.may_be_recorded(it, index));
         let recorded = pursuit.found.is_some() || pursuit.recording.is_some();
+        // A client in another process may enter with a report of a grant whose votes another candidate has taken over since. So
+        // the other votes of the grant must stay where they are.
+        if pursuit.broken {
+            return;
+        }
         let told = pursuit.inside.or(pursuit.granted);
         if told.is_some() || (recorded && !is_spare) {
             return;

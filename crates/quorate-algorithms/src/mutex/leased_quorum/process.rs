@@ -16,7 +16,9 @@ use quorate_core::{
     Span, Time,
 };
 
-pub use self::over_locks::OverLocks;
+pub use self::over_locks::{
+    ClientName, FollowedClient, FollowedKind, FollowedLock, OverLocks, Restart,
+};
 use super::client::{Client, ClientEvent};
 use super::direct::{DirectClient, DirectEffect, DirectEffects};
 use super::electorate::Electorate;

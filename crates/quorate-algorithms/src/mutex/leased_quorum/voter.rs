@@ -1,5 +1,6 @@
 //! The voter, one per node. It lends its vote for each lock to one claim at a time, while the claim's session lives.
 
+mod account;
 mod changes;
 mod peers;
 mod restart;
@@ -17,6 +18,7 @@ use super::message::{Name, ToCandidate, ToVoter};
 use super::terms::Terms;
 use super::voter_session::VoterSession;
 
+pub(super) use account::Abstention;
 pub use peers::PeerMessage;
 pub use restart::{Memory, RestartId};
 

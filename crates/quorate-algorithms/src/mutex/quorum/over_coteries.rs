@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use quorate_core::abstraction::{
-    AbstractState, Abstraction, Element, ElementOrder, MessageInFlight, Rows,
+    AbstractState, Abstraction, Element, ElementOrder, Elements, MessageInFlight, Rows,
 };
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
@@ -105,7 +105,9 @@ impl Abstraction for OverCoteries {
         };
         rows.add("passed", [passed, process(sent.to)]);
     }
+}
 
+impl Elements for OverCoteries {
     fn describe(&self, element: &Element, rows: &mut Rows) {
         match element.sort {
             "Message" => {

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use quorate_core::abstraction::{
-    AbstractState, Abstraction, Element, ElementOrder, MessageInFlight, Rows,
+    AbstractState, Abstraction, Element, ElementOrder, Elements, MessageInFlight, Rows,
 };
 use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet};
@@ -101,7 +101,9 @@ impl Abstraction for OverViews {
             | Message::Welcome => {}
         }
     }
+}
 
+impl Elements for OverViews {
     fn describe(&self, element: &Element, rows: &mut Rows) {
         let id = |word: u64| process(ProcessId::new(word as u32));
         match element.sort {

@@ -2,10 +2,15 @@
 
 use alloc::vec::Vec;
 
-use quorate_core::{ProcessId, SortedMap, Time};
+use quorate_core::{ProcessId, SortedMap, SortedSet, Time};
 
-use crate::mutex::leased_quorum::LeasedQuorum;
-use crate::mutex::leased_quorum::id::{Beat, Claim, Epoch, RequestId};
+use super::elements::ClientName;
+use super::lock::{FollowedClient, Restart};
+use crate::mutex::leased_quorum::candidate::Candidate;
+use crate::mutex::leased_quorum::client::Client;
+use crate::mutex::leased_quorum::id::{Claim, Epoch, RequestId};
+use crate::mutex::leased_quorum::message::{Name, RequestStatus};
+use crate::mutex::leased_quorum::voter::{Abstention, Voter};
 
 /// A beat that a client has begun.
 #[derive(Clone, Copy, Debug)]
@@ -27,32 +32,57 @@ type List = Vec<(Claim, u64)>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
+    /// Clients by session and incarnation, and by their names.
+    clients: SortedMap<(u128, u64), FollowedClient>,
+    by_name: SortedMap<ClientName, FollowedClient>,
     /// Beats of each client, by session and incarnation, in ascending order.
     beats: SortedMap<(u128, u64), Vec<BegunBeat>>,
     /// Number of beats of all clients.
     begun: u64,
-    /// The client's beat when it made the request.
+    /// The first beat that a candidate can have presented with the request.
     first_beats: SortedMap<RequestId, u64>,
     /// Lists that a voter has had, by its epoch and version. An epoch belongs to one session.
     lists: SortedMap<(ProcessId, Epoch, u64), List>,
-    /// The request with which the client of a process is inside.
-    held: SortedMap<ProcessId, RequestId>,
+    /// Claims of candidates that record tokens, and whether they have reported to their clients that they hold the lock.
+    recording: SortedMap<Claim, bool>,
+    /// The request with which a client is inside.
+    held: SortedMap<(u128, u64), RequestId>,
+    /// Requests that clients want, and those that they do not want any more.
+    wanted: SortedMap<(u128, u64), Vec<RequestId>>,
+    ended: SortedSet<RequestId>,
     /// The request with which a client has entered in the step that was observed last.
     entered: Option<RequestId>,
-    /// Number of restarts of a process, and of the beats that were begun before the last one.
-    restarts: SortedMap<ProcessId, (u64, u64)>,
-    /// The process that has just restarted.
-    restarted: Option<ProcessId>,
+    /// Number of beats that were begun before the last restart of a voter.
+    restarts: SortedMap<ProcessId, u64>,
+    /// The voter that has just restarted.
+    restarted: Option<(ProcessId, Restart)>,
+    /// Incarnations of voters that learn their numbers.
+    learning: SortedMap<ProcessId, u64>,
 }
 
 impl History {
-    pub(super) fn observe(&mut self, process: &LeasedQuorum) {
-        let (known, _) = self.restarts.get(&process.id).copied().unwrap_or_default();
-        self.restarted = (process.restarts != known).then_some(process.id);
-        if self.restarted.is_some() {
-            self.restarts.insert(process.id, (process.restarts, self.begun));
-        }
-        let client = process.client.client();
+    pub(super) fn add_client(&mut self, session: u128, incarnation: u64, client: FollowedClient) {
+        self.clients.insert((session, incarnation), client);
+        self.by_name.insert(client.name, client);
+    }
+
+    /// The name of a client. A client that was not announced is named by the numbers of its session and incarnation.
+    pub(super) fn name(&self, session: u128, incarnation: u64) -> ClientName {
+        let known = self.clients.get(&(session, incarnation)).map(|client| client.name);
+        known.unwrap_or(ClientName { machine: session as u32, process: incarnation as u32 })
+    }
+
+    pub(super) fn client(&self, name: ClientName) -> Option<&FollowedClient> {
+        self.by_name.get(&name)
+    }
+
+    /// Whether the client of the request has candidates that record tokens.
+    pub(super) fn is_relayed(&self, of: RequestId) -> bool {
+        let client = self.clients.get(&(of.session, of.incarnation));
+        client.is_some_and(|client| client.kind.is_relayed())
+    }
+
+    pub(super) fn observe_client<K: Name>(&mut self, client: &Client<K>, lock: &K) {
         let presented = client.presented();
         let of = (presented.session, presented.beat.incarnation);
         let beats = self.beats.entry(of).or_default();
@@ -62,34 +92,82 @@ impl History {
                 self.begun += 1;
             }
         }
-        for wanted in client.all_wanted() {
-            self.first_beats.entry(wanted.request).or_insert(presented.beat.number);
+        let wanted = client.all_wanted().into_iter().filter(|wanted| wanted.lock == *lock);
+        let wanted: Vec<RequestId> = wanted.map(|wanted| wanted.request).collect();
+        let is_remote = self.clients.get(&of).is_some_and(|client| client.is_remote);
+        let first = if is_remote { BEFORE_ALL + 1 } else { presented.beat.number };
+        for request in &wanted {
+            self.first_beats.entry(*request).or_insert(first);
         }
-        let (held, known) = (client.held().next().map(|(_, request, _)| request), &mut self.held);
-        self.entered = held.filter(|request| known.get(&process.id) != Some(request));
+        let before = self.wanted.insert(of, wanted.clone()).unwrap_or_default();
+        self.ended.extend(before.into_iter().filter(|request| !wanted.contains(request)));
+        let mut held = client.held().filter(|(held, ..)| *held == lock);
+        let held = held.next().map(|(_, request, _)| request);
+        self.entered = held.filter(|request| self.held.get(&of) != Some(request));
         match held {
-            Some(request) => known.insert(process.id, request),
-            None => known.remove(&process.id),
+            Some(request) => self.held.insert(of, request),
+            None => self.held.remove(&of),
         };
-        self.observe_lists(process);
     }
 
-    fn observe_lists(&mut self, process: &LeasedQuorum) {
-        let Some((voter, id)) = process.voter.as_ref().zip(process.cluster.voter_of(process.id))
-        else {
-            return;
+    pub(super) fn observe_candidate<K: Name>(&mut self, candidate: &Candidate<K>, lock: &K) {
+        for pursuit in candidate.account(lock).filter(|_| candidate.records()) {
+            let told = pursuit.told;
+            let reports =
+                matches!(told, Some(RequestStatus::Granted { .. } | RequestStatus::Held(_)));
+            *self.recording.entry(pursuit.claim).or_insert(false) |= reports;
+        }
+    }
+
+    /// Claims of the request whose candidates have not reported that they hold the lock.
+    pub(super) fn unreported(&self, request: RequestId) -> impl Iterator<Item = Claim> {
+        let claims = self.recording.iter().filter(move |(claim, _)| claim.request == request);
+        claims.filter(|(_, has_reported)| !**has_reported).map(|(claim, _)| *claim)
+    }
+
+    pub(super) fn observe_voter<K: Name>(
+        &mut self,
+        id: ProcessId,
+        voter: &Voter<K>,
+        restart: Option<Restart>,
+        lock: &K,
+    ) {
+        self.restarted = restart.map(|restart| (id, restart));
+        if restart.is_some() {
+            self.restarts.insert(id, self.begun);
+        }
+        match voter.abstention() {
+            Some(Abstention::Learning(_)) => self.learning.insert(id, voter.incarnation()),
+            _ => self.learning.remove(&id),
         };
         for (of, session) in voter.sessions() {
             let version = (id, session.epoch, session.version);
-            let entries = voter.entries(of);
-            let votes = entries.iter().filter_map(|entry| Some((entry.claim, entry.vote?)));
+            let entries = voter.entries(of).into_iter().filter(|entry| entry.lock == *lock);
+            let votes = entries.filter_map(|entry| Some((entry.claim, entry.vote?)));
             self.lists.insert(version, votes.collect());
         }
     }
 
-    /// Whether the process has restarted in the step that was observed last.
-    pub(super) fn has_restarted(&self, process: ProcessId) -> bool {
-        self.restarted == Some(process)
+    /// How the voter has restarted in the step that was observed last, if it has.
+    pub(super) fn restart_of(&self, voter: ProcessId) -> Option<Restart> {
+        self.restarted.filter(|(restarted, _)| *restarted == voter).map(|(_, restart)| restart)
+    }
+
+    /// Whether a voter of this incarnation learns its numbers.
+    pub(super) fn is_learning(&self, voter: ProcessId, incarnation: u64) -> bool {
+        self.learning.get(&voter) == Some(&incarnation)
+    }
+
+    /// Whether the client no longer wants the request.
+    pub(super) fn has_ended(&self, request: RequestId) -> bool {
+        self.ended.contains(&request)
+    }
+
+    /// Whether the client waits with this request, as far as its last step shows.
+    pub(super) fn waits(&self, request: RequestId) -> bool {
+        let of = (request.session, request.incarnation);
+        let is_wanted = self.wanted.get(&of).is_some_and(|wanted| wanted.contains(&request));
+        is_wanted && self.held.get(&of) != Some(&request)
     }
 
     /// Whether the client has entered with this request in the step that was observed last.
@@ -97,19 +175,20 @@ impl History {
         self.entered == Some(request)
     }
 
-    /// Whether the beat was begun before the last restart of the process, whose voter counts it as received.
-    pub(super) fn is_kept_by(&self, process: ProcessId, beat: BegunBeat) -> bool {
-        self.restarts.get(&process).is_some_and(|(_, begun)| beat.place < *begun)
+    /// Whether the beat was begun before the last restart of the voter, which counts it as received.
+    pub(super) fn is_kept_by(&self, voter: ProcessId, beat: BegunBeat) -> bool {
+        self.restarts.get(&voter).is_some_and(|begun| beat.place < *begun)
     }
 
-    /// The beats whose ends the clocks of their clients have just passed, with their sessions.
-    pub(super) fn pass(&mut self, clock: &dyn Fn(ProcessId) -> Time) -> Vec<(Beat, u128)> {
+    /// The beats whose ends the clocks of their clients have just passed. `clock` is that of the owner of a client.
+    pub(super) fn pass(&mut self, clock: &dyn Fn(ProcessId) -> Time) -> Vec<(ClientName, u64)> {
         let mut passed = Vec::new();
-        for ((session, incarnation), beats) in &mut self.beats {
-            let now = clock(ProcessId::new(*session as u32));
+        for (of, beats) in &mut self.beats {
+            let Some(client) = self.clients.get(of) else { continue };
+            let now = clock(client.owner);
             for beat in beats.iter_mut().filter(|beat| !beat.is_over && beat.end <= now) {
                 beat.is_over = true;
-                passed.push((Beat { incarnation: *incarnation, number: beat.number }, *session));
+                passed.push((client.name, beat.number));
             }
         }
         passed
@@ -123,24 +202,30 @@ impl History {
         })
     }
 
-    fn beats_of(&self, request: RequestId) -> impl Iterator<Item = BegunBeat> {
-        let beats = self.beats.get(&(request.session, request.incarnation));
-        beats.into_iter().flatten().copied()
+    /// Beats of one client.
+    pub(super) fn beats_of(
+        &self,
+        session: u128,
+        incarnation: u64,
+    ) -> impl Iterator<Item = BegunBeat> {
+        self.beats.get(&(session, incarnation)).into_iter().flatten().copied()
     }
 
     /// Numbers of the beats from the one with which the request was made to this one. This one is always included, and so
     /// is the beat that was over before.
     pub(super) fn beats_until(&self, request: RequestId, last: u64) -> impl Iterator<Item = u64> {
         let first = self.first_beats.get(&request).copied().unwrap_or(0);
-        let before = self.beats_of(request).map(|beat| beat.number);
+        let before = self.beats_of(request.session, request.incarnation);
+        let before = before.map(|beat| beat.number);
         let before = before.filter(move |number| (first..last).contains(number));
         core::iter::once(BEFORE_ALL).chain(before).chain((last > BEFORE_ALL).then_some(last))
     }
 
-    /// Numbers of the beats of the request's client that end at this time.
-    pub(super) fn beats_with_end(&self, request: RequestId, end: Time) -> Vec<u64> {
-        let beats = self.beats_of(request).filter(|beat| beat.end == end);
-        beats.map(|beat| beat.number).collect()
+    /// The first beat of the request's client that ends at this time and that a candidate can have presented with the request.
+    pub(super) fn beat_with_end(&self, request: RequestId, end: Time) -> Option<u64> {
+        let first = self.first_beats.get(&request).copied().unwrap_or(0);
+        let mut beats = self.beats_of(request.session, request.incarnation);
+        beats.find(|beat| beat.end == end && beat.number >= first).map(|beat| beat.number)
     }
 
     /// Numbers of the beats of the request's client that end later.
@@ -149,8 +234,8 @@ impl History {
         request: RequestId,
         end: Time,
     ) -> impl Iterator<Item = u64> {
-        let beats = self.beats_of(request).filter(move |beat| beat.end > end);
-        beats.map(|beat| beat.number)
+        let beats = self.beats_of(request.session, request.incarnation);
+        beats.filter(move |beat| beat.end > end).map(|beat| beat.number)
     }
 
     /// The votes in a list that the voter has had. Empty if it never had a list of this version.
