@@ -14,7 +14,7 @@ use crate::nodes::RECORDS_BIT;
 use crate::rng::Clock;
 use crate::world::{Name, Storm};
 
-/// What a voter remembers when its node starts again.
+/// Memory of a voter whose node starts again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Remembers {
     File,
