@@ -241,10 +241,11 @@ def kill_mutants(program, solving):
 
 def first_refuted(system, original, solving):
     """The first condition that the algorithm does not have, and for which the solver finds a counterexample. The solver gets more
-    and more time, because it finds some counterexamples at once and others late."""
+    and more time, because it finds some counterexamples at once and others late, and another seed each time, because it misses some
+    for long that it finds at once with another one."""
     new = changed_conditions(system, original)
-    for seconds in (1, 10, solving.timeout_seconds):
-        hurried = Solving(min(seconds, solving.timeout_seconds), solving.seed)
+    for attempt, seconds in enumerate((1, 3, 10, 20, solving.timeout_seconds)):
+        hurried = Solving(min(seconds, solving.timeout_seconds), solving.seed + attempt)
         for name, hypotheses, conclusion in new:
             if hurried.solver([*hypotheses, Not(instantiate(conclusion)[1])]).check() == sat:
                 return name
