@@ -44,7 +44,6 @@ pub(super) const OF_LOCKS: &[&str] = &[
     "token-is-confirmed",
     "raise-only-while-the-vote-is-its",
     "a-grant-is-not-given-back",
-    "a-broken-grant-is-not-given-back",
     "a-holder-gives-nothing-back",
     "validity-allows-for-drift",
     "validity-counts-from-sending",
