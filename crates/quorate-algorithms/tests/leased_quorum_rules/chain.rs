@@ -191,6 +191,27 @@ fn a_smaller_round_is_refused() {
     assert_eq!(out, []);
 }
 
+/// Requests to accept are sent before the proposer has made durable that it accepts them itself.
+#[test]
+fn a_round_is_not_used_again_after_a_restart() {
+    let round_of = |out: &[ChainEffect<Members>]| match out.first() {
+        Some(ChainEffect::Send(_, ChainMessage::Prepare(_, round))) => *round,
+        _ => panic!("no round begins: {out:?}"),
+    };
+    let (zero, one) = (ProcessId::new(0), ProcessId::new(1));
+    let (mut chain, mut out) = (Nodes::new().chains.swap_remove(0), Vec::new());
+    chain.propose(members(&[0, 3]), &mut out).expect("it is a voter");
+    let (round, durable) = (round_of(&out), chain.state().clone());
+    out.clear();
+    chain.on_message(one, ChainMessage::Promise(0, round, None), &mut out);
+    let accept = ChainMessage::Accept(0, round, members(&[0, 3]));
+    assert_eq!(out.first(), Some(&ChainEffect::Send(one, accept)));
+    let mut restarted = Chain::new(zero, durable);
+    out.clear();
+    restarted.propose(members(&[0, 4]), &mut out).expect("it is a voter");
+    assert!(round_of(&out) > round);
+}
+
 #[test]
 fn a_configuration_is_not_settled_without_a_quorum_of_both_sides() {
     for (down, settles) in

@@ -227,7 +227,9 @@ impl<V: Voters> Chain<V> {
     /// The part of a node that remembers this state.
     pub fn new(id: ProcessId, state: ChainState<V>) -> Self {
         let (reports, out) = (SortedMap::new(), ProcessSet::new());
-        Self { id, state, reports, out, idle: 0, proposal: None, rounds: 0 }
+        // Before the restart the node may have asked others to accept voters in a round that it had promised itself.
+        let rounds = state.promised.map_or(0, |(round, _)| round);
+        Self { id, state, reports, out, idle: 0, proposal: None, rounds }
     }
 
     /// The state that the node has to remember.
