@@ -461,6 +461,10 @@ fn vote_id() -> VoteId {
     VoteId { epoch: Epoch { incarnation: 0, number: 1 }, number: 1 }
 }
 
+fn raised(claim: Claim, last: u64, entered: Option<u64>) -> ToCandidate<Name> {
+    ToCandidate::Raised { lock: "a", claim, vote: vote_id(), last, entered, recorded_in: 0 }
+}
+
 /// A candidate of session 1 that pursues a request in this attempt.
 fn candidate(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
     let claim = claim(1, attempt, 10);

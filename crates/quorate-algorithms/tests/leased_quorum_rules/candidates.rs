@@ -36,17 +36,9 @@ fn a_voter_with_a_smaller_number_confirms_the_token() {
     let raise = ToVoter::Raise { lock: "a", claim, vote: vote_id(), token: 3, enters: false };
     assert_eq!(effects, [CandidateEffect::Send(ProcessId::new(0), raise)]);
     assert!(!is_granted(&candidate, claim));
-    let raised = |last| ToCandidate::Raised {
-        lock: "a",
-        claim,
-        vote: vote_id(),
-        last,
-        entered: None,
-        recorded_in: 0,
-    };
-    deliver_to_candidate(&mut candidate, 0, raised(2));
+    deliver_to_candidate(&mut candidate, 0, raised(claim, 2, None));
     assert!(!is_granted(&candidate, claim));
-    deliver_to_candidate(&mut candidate, 0, raised(3));
+    deliver_to_candidate(&mut candidate, 0, raised(claim, 3, None));
     assert!(is_granted(&candidate, claim));
 }
 

@@ -1,4 +1,5 @@
-//! One node of the chain, message by message: what it makes durable, which answers count, and when it settles a configuration.
+//! Rules for one node of the chain: which states are durable before a message is sent, which answers count, and when a
+//! configuration is settled.
 
 use super::chain::{Members, members};
 use super::*;

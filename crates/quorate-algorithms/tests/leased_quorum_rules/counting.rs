@@ -78,18 +78,10 @@ fn a_late_echo_takes_nothing_back() {
 
 #[test]
 fn a_late_confirmation_takes_nothing_back() {
-    let raised = |claim, last| ToCandidate::Raised {
-        lock: "a",
-        claim,
-        vote: vote_id(),
-        last,
-        entered: None,
-        recorded_in: 0,
-    };
     let (mut candidate, claim) = candidate(1, None);
     deliver_to_candidate(&mut candidate, 0, vote_for(claim, 1, 5));
     for last in [4, 2] {
-        deliver_to_candidate(&mut candidate, 0, raised(claim, last));
+        deliver_to_candidate(&mut candidate, 0, raised(claim, last, None));
     }
     deliver_to_candidate(&mut candidate, 1, vote_with(claim, 4, None));
     let report = candidate.report(claim.request).map(|report| report.standing);

@@ -1,5 +1,5 @@
-//! Rules for the numbers that a voter learns because of a change of the voters: of whom, for which configuration, and what it
-//! writes. `docs/membership.md` has their numbers.
+//! Rules for the numbers that a voter learns because of a change of the voters: the answers that count, their configuration,
+//! and the durable state. `docs/membership.md` has the numbers of these rules.
 
 use super::changes::{after, joint};
 use super::*;

@@ -133,10 +133,6 @@ pub(super) fn vote_with(
     message
 }
 
-fn raised(claim: Claim, entered: Option<u64>) -> ToCandidate<Name> {
-    ToCandidate::Raised { lock: "a", claim, vote: vote_id(), last: 1, entered, recorded_in: 0 }
-}
-
 /// Voters that are asked to record a token, with the token.
 pub(super) fn recordings(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
     let recording = effects.iter().filter_map(|effect| match effect {
@@ -182,10 +178,10 @@ fn a_token_is_recorded_at_a_quorum_before_the_client_hears_of_it() {
     assert_eq!(asked(&effects), [(2, Rank::First)], "its client may soon be inside");
     for (voter, entered) in [(0, Some(1)), (1, None)] {
         assert!(matches!(standing(&relay, claim), RequestStatus::Waiting(_)));
-        deliver_to_candidate(&mut relay, voter, raised(claim, entered));
+        deliver_to_candidate(&mut relay, voter, raised(claim, 1, entered));
     }
     assert!(matches!(standing(&relay, claim), RequestStatus::Waiting(_)));
-    deliver_to_candidate(&mut relay, 1, raised(claim, Some(1)));
+    deliver_to_candidate(&mut relay, 1, raised(claim, 1, Some(1)));
     assert!(matches!(standing(&relay, claim), RequestStatus::Granted { token: 1, .. }));
 }
 
@@ -236,7 +232,7 @@ fn a_spare_vote_counts_once_it_is_recorded() {
     deliver_to_candidate(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
     deliver_to_candidate(&mut relay, 1, vote_with(claim, 1, None));
     assert_eq!(standing(&relay, claim), RequestStatus::Held(None));
-    deliver_to_candidate(&mut relay, 1, raised(claim, Some(1)));
+    deliver_to_candidate(&mut relay, 1, raised(claim, 1, Some(1)));
     assert!(matches!(standing(&relay, claim), RequestStatus::Held(Some(_))));
 }
 
@@ -331,7 +327,7 @@ fn every_vote_of_a_client_that_is_inside_is_recorded() {
         recordings(&out)
     };
     assert_eq!(next_beat(&mut relay, 2), [(2, 1)], "the message may have been lost");
-    deliver_to_candidate(&mut relay, 2, raised(claim, Some(1)));
+    deliver_to_candidate(&mut relay, 2, raised(claim, 1, Some(1)));
     assert_eq!(next_beat(&mut relay, 3), []);
 }
 

@@ -45,6 +45,11 @@ fn storms(name: &str, setup: Setup) {
     }
 }
 
+/// Runs one storm that failed before.
+fn replay(seed: u64, system: &'static str, voters: usize, marks: bool) {
+    Storm::new(seed, Setup { system, voters, marks, spares: 0, followed: false }, None).run();
+}
+
 #[expect(clippy::print_stderr, reason = "a campaign says what it has covered")]
 fn eprintln_of(text: &str) {
     eprintln!("{text}");
@@ -103,51 +108,16 @@ fn changing_voters_without_marks() {
 fn worlds_that_failed_before() {
     // Two requests were ended by force at some of the voters. One voter forgot this, voted for such a request when a
     // late message arrived, and never learned its stamp. Each of the two requests waited for a vote of the other.
-    Storm::new(
-        126_987,
-        Setup { system: "majority", voters: 5, marks: true, spares: 0, followed: false },
-        None,
-    )
-    .run();
+    replay(126_987, "majority", 5, true);
     // A voter that had forgotten twice mistook a late answer to its first LEARN for an answer to its second, and gave
     // the same token again.
-    Storm::new(
-        37_156,
-        Setup { system: "majority", voters: 3, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
-    Storm::new(
-        45_376,
-        Setup { system: "majority", voters: 3, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
+    replay(37_156, "majority", 3, false);
+    replay(45_376, "majority", 3, false);
     // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
-    Storm::new(
-        20_700,
-        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
-    Storm::new(
-        36_069,
-        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
+    replay(20_700, "grid-fixed", 4, false);
+    replay(36_069, "grid-fixed", 4, false);
     // One of two requests had records at two of four voters. The other one, with one record, came first by its identifier.
-    Storm::new(
-        18_608,
-        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
+    replay(18_608, "grid-fixed", 4, false);
     // A request with a record at one voter gave no vote back, and was queued behind a request without a record.
-    Storm::new(
-        5_701,
-        Setup { system: "grid-fixed", voters: 4, marks: false, spares: 0, followed: false },
-        None,
-    )
-    .run();
+    replay(5_701, "grid-fixed", 4, false);
 }
