@@ -112,11 +112,22 @@ fn any_view() -> impl Strategy<Value = DiagramView> {
         theme,
         processes,
         0usize..50,
-        any::<[bool; 2]>(),
+        any::<[bool; 3]>(),
+        prop::option::of(any::<u32>()),
         prop::option::of(any_text()),
     )
         .prop_map(
-            |(from, to, width, theme, processes, max_arrows, [labels, stamps], phrase)| {
+            |(
+                from,
+                to,
+                width,
+                theme,
+                processes,
+                max_arrows,
+                [labels, stamps, spread],
+                lanes_height,
+                phrase,
+            )| {
                 DiagramView {
                     from,
                     to,
@@ -126,6 +137,8 @@ fn any_view() -> impl Strategy<Value = DiagramView> {
                     max_arrows,
                     labels,
                     stamps,
+                    spread,
+                    lanes_height,
                     legend: labels,
                     vocabulary: Vocabulary::new(|_| phrase.clone()),
                 }

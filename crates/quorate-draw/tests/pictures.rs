@@ -91,6 +91,56 @@ fn a_window_shows_its_part() {
     assert!(two.contains("2 of 3 processes are drawn") && !two.contains(">p1<"), "{two}");
 }
 
+/// At one time there is one column without `spread`, and one for each step with it.
+#[test]
+fn spread_steps_have_columns_of_their_own() {
+    let diagram = diagram("violation");
+    let (shared, spread) = (light(), DiagramView { spread: true, ..light() });
+    assert!(diagram.geometry(&shared).steps.is_empty());
+    let geometry = diagram.geometry(&spread);
+    let at_one_time = geometry.steps.windows(2).filter(|pair| pair[0].time == pair[1].time).count();
+    assert!(at_one_time > 5, "{at_one_time}");
+    let distances = geometry.steps.windows(2).map(|pair| pair[1].x - pair[0].x);
+    assert!(
+        distances.clone().all(|distance| distance > 3.0),
+        "{:?}",
+        distances.collect::<Vec<_>>()
+    );
+    let (first, last) = (geometry.steps[0], geometry.steps[geometry.steps.len() - 1]);
+    assert!((first.x - geometry.left).abs() < 0.1 && (last.x - geometry.right).abs() < 0.1);
+    insta::assert_snapshot!("violation_spread", diagram.svg(&spread));
+}
+
+#[test]
+fn a_message_of_a_process_to_itself_is_drawn_if_its_arrival_has_a_column() {
+    let (processes, records) = trace("violation");
+    use quorate_sim::trace::RecordKind::Send;
+    let is_own = |record: &&Record| matches!(&record.kind, Send(it) if it.from == it.to);
+    let own = records.iter().filter(is_own).count();
+    assert!(own > 0);
+    let arrows = |spread: bool| {
+        let view = DiagramView { spread, max_arrows: 10_000, ..light() };
+        let svg = Diagram::new(processes, &records).svg(&view);
+        svg.matches("data-message").count()
+    };
+    assert_eq!(arrows(true), arrows(false) + own);
+}
+
+#[test]
+fn lanes_fit_the_height_that_they_are_given() {
+    let (_, records) = trace("mutex");
+    let view = DiagramView { lanes_height: Some(400), ..light() };
+    for (processes, least_names, most_names) in [(3, 3, 3), (64, 10, 32)] {
+        let drawn = Diagram::new(processes, &records);
+        let all = DiagramView { processes: (0..processes as u32).collect(), ..view.clone() };
+        let geometry = drawn.geometry(&all);
+        assert!(geometry.bottom - geometry.top <= 400.5, "{geometry:?}");
+        assert_eq!(geometry.lanes.len(), processes);
+        let names = drawn.svg(&all).matches("class=\"name\"").count();
+        assert!((least_names..=most_names).contains(&names), "{names} names");
+    }
+}
+
 #[test]
 fn thinning_is_told() {
     let thin = DiagramView { max_arrows: 3, ..light() };

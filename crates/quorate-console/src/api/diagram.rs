@@ -16,6 +16,7 @@ use crate::language::Language;
 
 /// Bounds of a drawing. A wider or fuller one would take long to draw and would be unreadable.
 const WIDTH_MOST: u32 = 4_000;
+const HEIGHT_MOST: u32 = 4_000;
 const ARROWS_MOST: usize = 600;
 
 /// Window of a run or of an uploaded trace.
@@ -37,6 +38,11 @@ pub(super) struct DiagramRequest {
     /// Whether events have their Lamport and vector stamps beside them.
     #[serde(default)]
     stamps: bool,
+    /// Whether each step has a column of its own.
+    #[serde(default)]
+    spread: bool,
+    /// Height of all lanes together.
+    height: Option<u32>,
     #[serde(default)]
     language: Language,
 }
@@ -62,6 +68,8 @@ pub(super) async fn draw_window(
         max_arrows: ARROWS_MOST,
         legend: request.legend,
         stamps: request.stamps,
+        spread: request.spread,
+        lanes_height: request.height.map(|height| height.min(HEIGHT_MOST)),
         vocabulary: request.language.vocabulary(),
         ..DiagramView::default()
     };

@@ -44,19 +44,18 @@ impl<'s> Arrow<'s> {
         plot: &Plot,
         distance: f64,
     ) -> Option<Self> {
-        let start = (plot.x(message.sent.time), plot.y(message.from)?);
+        let start = (plot.x(message.sent), plot.y(message.from)?);
         let expected_arrival = message.sent.time.saturating_add(timeline.median_delay);
-        let (time, fraction, tip) = match &message.delivery {
-            DeliveryStatus::Arrives(at) => (at.time, 1.0, Tip::Head),
-            DeliveryStatus::Lost { at, at_receiver: true, .. } => (at.time, 0.93, Tip::Cross),
-            DeliveryStatus::Lost { .. } => (expected_arrival, 0.42, Tip::Cross),
-            DeliveryStatus::InFlight => (
-                expected_arrival.max(timeline.end.saturating_add(timeline.median_delay / 2)),
-                1.0,
-                Tip::Open,
-            ),
+        let (column, fraction, tip) = match &message.delivery {
+            DeliveryStatus::Arrives(at) => (plot.x(*at), 1.0, Tip::Head),
+            DeliveryStatus::Lost { at, at_receiver: true, .. } => (plot.x(*at), 0.93, Tip::Cross),
+            DeliveryStatus::Lost { .. } => (plot.x_of_time(expected_arrival), 0.42, Tip::Cross),
+            DeliveryStatus::InFlight => {
+                let after_end = timeline.end.saturating_add(timeline.median_delay / 2);
+                (plot.x_of_time(expected_arrival.max(after_end)), 1.0, Tip::Open)
+            }
         };
-        let target = (plot.x(time), plot.y(message.to)?);
+        let target = (column.max(start.0), plot.y(message.to)?);
         let end = interpolate(start, target, fraction);
         let length = (end.0 - start.0).hypot(end.1 - start.1);
         let end = match tip {

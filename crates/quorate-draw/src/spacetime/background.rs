@@ -12,6 +12,9 @@ use crate::svg::Anchor;
 use crate::text::{shortened, width};
 use crate::vocabulary::Phrase;
 
+/// Distance by which the background of steps at one time is wider than these steps.
+const INSTANT_MARGIN: f64 = 4.0;
+
 impl<'s> Picture<'s> {
     pub(super) fn draw_partitions(&mut self) {
         let (top, high) = (self.plot.top, self.plot.bottom() - self.plot.top);
@@ -21,9 +24,9 @@ impl<'s> Picture<'s> {
                 continue;
             }
             self.legend_items.partitions = true;
-            let left = self.plot.x(partition.from).max(self.plot.left);
+            let left = self.plot.x_of_time(partition.from).max(self.plot.left);
             let right = if partition.to.is_some() {
-                self.plot.x(to).min(self.plot.right)
+                self.plot.x_of_time(to).min(self.plot.right)
             } else {
                 self.plot.right
             };
@@ -66,8 +69,13 @@ impl<'s> Picture<'s> {
         let (top, bottom) = (self.plot.top, self.plot.bottom());
         let strip = if self.plot.has_strip(self.timeline) { 18.0 } else { 0.0 };
         self.svg.open(format_args!("class=\"times\" aria-hidden=\"true\""));
+        let instants: Vec<(u64, f64, f64)> = self.plot.instants().collect();
+        for (_, left, right) in instants {
+            let (left, right) = (left - INSTANT_MARGIN, right + INSTANT_MARGIN);
+            self.svg.rect("instant", (left, top), (right - left, bottom - top));
+        }
         for (time, label) in self.plot.ticks() {
-            let x = self.plot.x(time);
+            let x = self.plot.x_of_time(time);
             self.svg.line("grid", (x, top), (x, bottom));
             self.svg.text("tick small", (x, top - 6.0 - strip), Anchor::Middle, &label);
         }
@@ -76,7 +84,7 @@ impl<'s> Picture<'s> {
             if !self.plot.is_shown(time) {
                 continue;
             }
-            let x = self.plot.x(time);
+            let x = self.plot.x_of_time(time);
             let text = self.view.vocabulary.format(Phrase::RoundEnds, &[("round", &round)]);
             let half = width(&text, LABEL) / 2.0;
             let middle = x.min(self.plot.width - half - 4.0);
@@ -97,14 +105,16 @@ impl<'s> Picture<'s> {
             .flat_map(|violation| &violation.events)
             .map(|event| event.process)
             .collect();
-        for process in self.plot.shown.clone() {
+        for (row, process) in self.plot.shown.clone().into_iter().enumerate() {
             let Some(y) = self.plot.y(process) else { continue };
+            let is_in_violation = in_violation.contains(&process);
             let half = self.plot.bar() / 2.0;
             self.occupied.occupy(Rect(self.plot.left, y - half, self.plot.right, y + half));
             self.svg.open(format_args!("class=\"process\" data-process=\"{process}\""));
             self.svg.line("lane", (self.plot.left, y), (self.plot.right, y));
             let name = (self.plot.left - 8.0, y + 4.5);
-            match in_violation.contains(&process) {
+            match is_in_violation {
+                _ if !self.plot.is_named(row) => {}
                 true => self.svg.text("name wrong", name, Anchor::End, &format!("! p{process}")),
                 false => self.svg.text("name", name, Anchor::End, &format!("p{process}")),
             }

@@ -43,6 +43,8 @@ text{font-size:12px}
 
 /// Added to the rules of a picture with stamps.
 const STAMP_RULES: &str = ".stamp{font-size:10px;fill:$faint}\n";
+/// Added to the rules of a picture with spread steps.
+const SPREAD_RULES: &str = ".instant{fill:$grid;opacity:0.55}\n";
 
 impl Picture<'_> {
     pub(super) fn draw(mut self) -> String {
@@ -76,7 +78,8 @@ impl Picture<'_> {
             title => title,
         };
         let of_stamps = if self.view.stamps { STAMP_RULES } else { "" };
-        let rules = format!("{RULES}{of_stamps}{}", rules(self.timeline.kinds.len()));
+        let of_steps = if self.view.spread { SPREAD_RULES } else { "" };
+        let rules = format!("{RULES}{of_stamps}{of_steps}{}", rules(self.timeline.kinds.len()));
         let size = (self.plot.width, bottom + 8.0);
         self.svg.finish(size, (title, &description), self.view.theme, &rules)
     }

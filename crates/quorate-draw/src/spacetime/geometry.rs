@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::plot::Plot;
+use super::timeline::TracePoint;
 
 /// Plot area of a picture, in pixels from its upper left corner and in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,8 +14,10 @@ pub struct Geometry {
     pub to: u64,
     /// Column of `from`, in pixels.
     pub left: f64,
-    /// Column of `to`. Time is linear between `left` and `right`.
+    /// Column of `to`. Time is linear between `left` and `right`, unless steps are spread.
     pub right: f64,
+    /// Columns of the steps in the window, from left to right, if they are spread. Time is linear between two of them.
+    pub steps: Vec<StepColumn>,
     /// Upper edge of the first lane.
     pub top: f64,
     /// Lower edge of the last lane.
@@ -32,14 +35,32 @@ pub struct Lane {
     pub y: f64,
 }
 
+/// Column of one step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepColumn {
+    /// Number of the event.
+    pub event: u64,
+    /// Process that takes the step.
+    pub process: u32,
+    /// Time of the event, in nanoseconds.
+    pub time: u64,
+    /// Column, in pixels.
+    pub x: f64,
+}
+
 impl From<&Plot> for Geometry {
     fn from(plot: &Plot) -> Self {
         let lane = |(row, process): (usize, &u32)| Lane { process: *process, y: plot.row(row) };
+        let column = |step: &TracePoint| {
+            let TracePoint { event, process, time } = *step;
+            StepColumn { event, process, time, x: plot.x(*step) }
+        };
         Self {
             from: plot.from,
             to: plot.to,
-            left: plot.x(plot.from),
-            right: plot.x(plot.to),
+            left: plot.x_of_time(plot.from),
+            right: plot.x_after(plot.to),
+            steps: plot.steps.iter().map(column).collect(),
             top: plot.top,
             bottom: plot.bottom(),
             lanes: plot.shown.iter().enumerate().map(lane).collect(),

@@ -1,6 +1,7 @@
 //! Items on the lane of a process: activities, which last, and markers, which are instantaneous. Each kind has its
 //! own shape, so that colour is never the only distinction.
 
+use super::timeline::TracePoint;
 use crate::svg::{Px, Svg};
 use crate::vocabulary::Phrase;
 
@@ -8,11 +9,17 @@ use crate::vocabulary::Phrase;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Activity {
     pub(super) kind: ActivityKind,
-    pub(super) from: u64,
-    /// End of the interval; `None` if it lasts until the end of the trace.
-    pub(super) to: Option<u64>,
-    /// Event that started the activity.
-    pub(super) event: u64,
+    /// Step that started the activity.
+    pub(super) from: TracePoint,
+    /// Step that ended it; `None` if it lasts until the end of the trace.
+    pub(super) to: Option<TracePoint>,
+}
+
+impl Activity {
+    /// Whether a part of it lies between two times.
+    pub(super) fn overlaps(&self, from: u64, to: u64) -> bool {
+        self.from.time <= to && self.to.is_none_or(|end| end.time >= from)
+    }
 }
 
 /// States that are drawn as bars.
@@ -82,9 +89,7 @@ impl ActivityKind {
 /// Instantaneous event of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EventMarker {
-    pub(super) process: u32,
-    pub(super) time: u64,
-    pub(super) event: u64,
+    pub(super) at: TracePoint,
     pub(super) kind: MarkerKind,
     /// Additional text, such as the suspected process or the decided value.
     pub(super) detail: String,

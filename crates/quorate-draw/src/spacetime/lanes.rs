@@ -19,8 +19,7 @@ impl<'s> Picture<'s> {
             let Some(y) = self.plot.y(process) else { continue };
             let mut last: Option<(ActivityKind, f64)> = None;
             for activity in &self.timeline.activities[process as usize] {
-                let to = activity.to.unwrap_or(u64::MAX);
-                if !self.plot.overlaps(activity.from, to) {
+                if !activity.overlaps(self.plot.from, self.plot.to) {
                     continue;
                 }
                 let left = self.plot.x(activity.from).max(self.plot.left);
@@ -51,16 +50,19 @@ impl<'s> Picture<'s> {
         let vocabulary = &self.view.vocabulary;
         let until = activity
             .to
-            .map_or(vocabulary.text(Phrase::TheEnd).to_owned(), |to| Time(to).to_string());
+            .map_or(vocabulary.text(Phrase::TheEnd).to_owned(), |to| Time(to.time).to_string());
         let values: [(&str, &dyn Display); 4] = [
             ("who", &format_args!("p{process}")),
             ("what", &vocabulary.text(activity.kind.phrase())),
-            ("from", &Time(activity.from)),
+            ("from", &Time(activity.from.time)),
             ("until", &until),
         ];
         let title = vocabulary.format(Phrase::ActivityTitle, &values);
         let label = activity.kind.label().map_or("", |phrase| vocabulary.text(phrase));
-        self.svg.open(format_args!("data-process=\"{process}\" data-event=\"{}\"", activity.event));
+        self.svg.open(format_args!(
+            "data-process=\"{process}\" data-event=\"{}\"",
+            activity.from.event
+        ));
         self.svg.title(&title);
         if activity.kind == ActivityKind::Down {
             self.svg.rect("paper", (left, y - 1.5), (right - left, 3.0));
@@ -87,9 +89,8 @@ impl<'s> Picture<'s> {
     pub(super) fn is_in_violation(&self, process: u32, activity: &Activity) -> bool {
         activity.kind == ActivityKind::Inside
             && self.timeline.violations.iter().any(|violation| {
-                let during = activity.from <= violation.time
-                    && activity.to.is_none_or(|to| to >= violation.time);
-                during && violation.events.iter().any(|event| event.process == process)
+                activity.overlaps(violation.time, violation.time)
+                    && violation.events.iter().any(|event| event.process == process)
             })
     }
 
@@ -98,14 +99,14 @@ impl<'s> Picture<'s> {
         let mut flags: BTreeMap<(u32, i64), Vec<usize>> = BTreeMap::new();
         for (index, fault) in self.timeline.other_faults.iter().enumerate() {
             if self.plot.is_shown(fault.time) {
-                let column = (self.plot.x(fault.time) / 8.0).round() as i64;
+                let column = (self.plot.x_of_time(fault.time) / 8.0).round() as i64;
                 flags.entry((fault.process, column)).or_default().push(index);
             }
         }
         for ((process, _), indices) in flags {
             let Some(y) = self.plot.y(process) else { continue };
             self.legend_items.flags = true;
-            let x = self.plot.x(self.timeline.other_faults[indices[0]].time);
+            let x = self.plot.x_of_time(self.timeline.other_faults[indices[0]].time);
             let listed = indices.iter().filter(|index| **index < FAULTS_MOST);
             let numbers: Vec<String> = listed.map(|index| (index + 1).to_string()).collect();
             let numbers = numbers.join(",");
@@ -129,13 +130,15 @@ impl<'s> Picture<'s> {
         let mut seen = BTreeSet::new();
         let mut drawn = Vec::new();
         for marker in &self.timeline.markers {
-            let Some(y) = self.plot.y(marker.process).filter(|_| self.plot.is_shown(marker.time))
-            else {
-                continue;
-            };
-            let x = self.plot.x(marker.time);
-            if !seen.insert((marker.process, marker.kind, (x * 0.5).round() as i64, &marker.detail))
-            {
+            let shown = self.plot.y(marker.at.process);
+            let Some(y) = shown.filter(|_| self.plot.is_shown(marker.at.time)) else { continue };
+            let x = self.plot.x(marker.at);
+            if !seen.insert((
+                marker.at.process,
+                marker.kind,
+                (x * 0.5).round() as i64,
+                &marker.detail,
+            )) {
                 continue;
             }
             drawn.push((x, y, marker));
@@ -181,22 +184,22 @@ impl<'s> Picture<'s> {
 
     pub(super) fn draw_markers(&mut self, markers: &[&EventMarker]) {
         for marker in markers {
-            let Some(y) = self.plot.y(marker.process) else { continue };
+            let Some(y) = self.plot.y(marker.at.process) else { continue };
             let vocabulary = &self.view.vocabulary;
             let what =
                 format!("{} {}", vocabulary.text(marker.kind.phrase()), self.detail_text(marker));
             let values: [(&str, &dyn Display); 3] = [
-                ("who", &format_args!("p{}", marker.process)),
+                ("who", &format_args!("p{}", marker.at.process)),
                 ("what", &what.trim_end()),
-                ("time", &Time(marker.time)),
+                ("time", &Time(marker.at.time)),
             ];
             let title = vocabulary.format(Phrase::MarkerTitle, &values);
             self.svg.open(format_args!(
                 "data-process=\"{}\" data-event=\"{}\"",
-                marker.process, marker.event
+                marker.at.process, marker.at.event
             ));
             self.svg.title(&shortened(&title, 200));
-            marker.kind.draw(&mut self.svg, (self.plot.x(marker.time), y), self.plot.marker_size());
+            marker.kind.draw(&mut self.svg, (self.plot.x(marker.at), y), self.plot.marker_size());
             self.svg.close();
         }
     }

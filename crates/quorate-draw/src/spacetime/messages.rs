@@ -23,7 +23,7 @@ impl<'s> Picture<'s> {
         selection: &MessageSelection<'s>,
         markers: &[&EventMarker],
     ) {
-        let marked: BTreeSet<u64> = markers.iter().map(|marker| marker.event).collect();
+        let marked: BTreeSet<u64> = markers.iter().map(|marker| marker.at.event).collect();
         let new = |message: &&'s TracedMessage| {
             let ends_at_marker = matches!(&message.delivery, DeliveryStatus::Arrives(at) if marked.contains(&at.event));
             let distance = if ends_at_marker { self.plot.marker_size() + 2.0 } else { 1.0 };

@@ -28,7 +28,7 @@ use quorate_sim::trace::Record;
 use crate::theme::Theme;
 use crate::vocabulary::Vocabulary;
 pub use builder::{DiagramBounds, DiagramBuilder};
-pub use geometry::{Geometry, Lane};
+pub use geometry::{Geometry, Lane, StepColumn};
 use picture::Picture;
 use timeline::Timeline;
 
@@ -59,6 +59,11 @@ pub struct DiagramView {
     pub labels: bool,
     /// Whether events have their Lamport and vector stamps beside them, where there is room.
     pub stamps: bool,
+    /// Whether each step has a column of its own. Otherwise columns are proportional to time, so that steps at one time
+    /// share a column.
+    pub spread: bool,
+    /// Height of all lanes together, in pixels; by default it depends on their number.
+    pub lanes_height: Option<u32>,
     /// Whether a heading, a legend and notes surround the plot.
     pub legend: bool,
     /// Language of all texts.
@@ -76,6 +81,8 @@ impl Default for DiagramView {
             max_arrows: 400,
             labels: true,
             stamps: false,
+            spread: false,
+            lanes_height: None,
             legend: true,
             vocabulary: Vocabulary::default(),
         }

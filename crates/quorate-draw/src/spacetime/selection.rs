@@ -35,7 +35,8 @@ pub(super) fn select_messages<'s>(
         if !plot.overlaps(message.sent.time, end) {
             continue;
         }
-        if message.from == message.to && end == message.sent.time {
+        let takes_no_room = || message.end_column(plot) == Some(plot.x(message.sent));
+        if message.from == message.to && takes_no_room() {
             selection.to_self += 1;
             continue;
         }
@@ -57,8 +58,10 @@ pub(super) fn select_messages<'s>(
             continue;
         }
         // Messages that would look identical are drawn once.
-        let column = |time: u64| (plot.x(time) * 2.0).round() as i64;
-        let key = (column(message.sent.time), column(end), message.from, message.to, message.kind);
+        let column = |x: f64| (x * 2.0).round() as i64;
+        let arrival = message.end_column(plot).unwrap_or_else(|| plot.x_of_time(end));
+        let key =
+            (column(plot.x(message.sent)), column(arrival), message.from, message.to, message.kind);
         if seen.insert(key) {
             rest.push(message);
         }

@@ -14,7 +14,6 @@ const SIZE: f64 = 10.0;
 /// The stamps of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StampMark {
-    pub(super) process: u32,
     pub(super) at: TracePoint,
     /// Lamport time and vector time.
     pub(super) text: String,
@@ -29,24 +28,24 @@ impl Picture<'_> {
     /// Marks each event in the window with a dot, and places its stamps near it if there is room. The last of several
     /// events at one point knows most, so that its stamps come first; a tooltip has all of them.
     pub(super) fn draw_stamps(&mut self) {
-        let mut at_one_point: Vec<(u32, u64, Vec<&str>)> = Vec::new();
+        let mut at_one_point: Vec<(u32, f64, Vec<&str>)> = Vec::new();
         for mark in &self.timeline.stamps {
             if !self.plot.is_shown(mark.at.time) {
                 continue;
             }
+            let here = (mark.at.process, self.plot.x(mark.at));
             match at_one_point
                 .iter_mut()
                 .rev()
                 .take(PROCESSES_MOST)
-                .find(|(process, time, _)| (*process, *time) == (mark.process, mark.at.time))
+                .find(|(process, x, _)| (*process, *x) == here)
             {
                 Some((.., texts)) => texts.push(&mark.text),
-                None => at_one_point.push((mark.process, mark.at.time, vec![&mark.text])),
+                None => at_one_point.push((here.0, here.1, vec![&mark.text])),
             }
         }
-        for (process, time, texts) in at_one_point {
+        for (process, x, texts) in at_one_point {
             let Some(y) = self.plot.y(process) else { continue };
-            let x = self.plot.x(time);
             self.svg.open(format_args!("data-process=\"{process}\" class=\"stamp\""));
             self.svg.title(&texts.join(", "));
             self.svg.circle("solid", (x, y), 2.2);

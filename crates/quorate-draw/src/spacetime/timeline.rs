@@ -8,6 +8,7 @@ use quorate_sim::plan::Memory;
 use quorate_sim::trace::{Annotation, LogicalClocks, Record, RecordKind, TraceEnvelope};
 
 use super::lane_items::{Activity, ActivityKind, EventMarker, MarkerKind};
+use super::plot::Plot;
 use super::stamps::{StampMark, is_stamped};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +19,25 @@ pub(super) struct Kind {
     pub(super) count: usize,
 }
 
-/// Time and event number of a point in the trace.
+/// Step of a process: the time and the number of its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TracePoint {
     pub(super) time: u64,
     pub(super) event: u64,
+    pub(super) process: u32,
+}
+
+impl TracePoint {
+    /// Position in the order of the trace. All processes start in event 0, one after the other.
+    pub(super) fn order(&self) -> (u64, u32) {
+        (self.event, self.process)
+    }
+}
+
+impl From<&Evidence> for TracePoint {
+    fn from(evidence: &Evidence) -> Self {
+        Self { time: evidence.time, event: evidence.event, process: evidence.process }
+    }
 }
 
 /// Outcome of a message.
@@ -56,14 +71,24 @@ pub(super) struct TracedMessage {
 }
 
 impl TracedMessage {
-    /// Time at which the message reached its receiver, if the trace shows it.
-    pub(super) fn end(&self) -> Option<u64> {
-        match &self.delivery {
+    /// Step in which the message reached its receiver, if the trace shows it.
+    fn end_point(&self) -> Option<TracePoint> {
+        match self.delivery {
             DeliveryStatus::Arrives(at) | DeliveryStatus::Lost { at, at_receiver: true, .. } => {
-                Some(at.time)
+                Some(at)
             }
             DeliveryStatus::Lost { .. } | DeliveryStatus::InFlight => None,
         }
+    }
+
+    /// Time at which the message reached its receiver, if the trace shows it.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.end_point().map(|at| at.time)
+    }
+
+    /// Column in which the message reached its receiver, if the trace shows it.
+    pub(super) fn end_column(&self, plot: &Plot) -> Option<f64> {
+        self.end_point().map(|at| plot.x(at))
     }
 }
 
@@ -111,6 +136,8 @@ pub(super) struct Timeline {
     pub(super) unsent: usize,
     /// Distinct reasons why messages were lost.
     pub(super) reasons: Vec<String>,
+    /// Steps in the order of the trace; none if their order is not that of their event numbers.
+    pub(super) steps: Vec<TracePoint>,
     /// The stamps of events, in the order of the trace. Large runs have none.
     pub(super) stamps: Vec<StampMark>,
     /// Median delay of delivered messages.
@@ -124,6 +151,7 @@ impl Timeline {
         self.messages.len() * size_of::<TracedMessage>()
             + self.markers.len() * size_of::<EventMarker>()
             + activities * size_of::<Activity>()
+            + self.steps.len() * size_of::<TracePoint>()
     }
 }
 
@@ -172,14 +200,18 @@ impl TimelineBuilder {
         if process >= self.timeline.processes {
             return;
         }
-        let at = TracePoint { time: record.time, event: record.event };
+        let at = TracePoint { time: record.time, event: record.event, process: record.process };
+        let is_step = !matches!(record.kind, RecordKind::Violation { .. });
+        if is_step && self.timeline.steps.last() != Some(&at) {
+            self.timeline.steps.push(at);
+        }
         self.timeline.end = self.timeline.end.max(record.time);
         if record.kind.is_event()
             && is_stamped(self.timeline.processes, self.timeline.stamps.len())
             && let Some(stamp) = self.clocks.stamp(record)
         {
             let text = stamp.text(self.timeline.processes);
-            self.timeline.stamps.push(StampMark { process: record.process, at, text });
+            self.timeline.stamps.push(StampMark { at, text });
         }
         match &record.kind {
             RecordKind::Send(envelope) => self.send(at, envelope, false),
@@ -195,18 +227,18 @@ impl TimelineBuilder {
             }
             RecordKind::Belief { about, crashed } => {
                 let kind = if *crashed { MarkerKind::Suspects } else { MarkerKind::Trusts };
-                self.add_marker(record.process, at, kind, format!("p{about}"));
+                self.add_marker(at, kind, format!("p{about}"));
             }
             RecordKind::Crash => {
                 self.before_crash[process] = self.current[process].map(|(kind, _)| kind);
                 self.set_activity(process, at, Some(ActivityKind::Down));
-                self.add_marker(record.process, at, MarkerKind::Crashes, String::new());
+                self.add_marker(at, MarkerKind::Crashes, String::new());
             }
             RecordKind::Recover { memory } => {
                 let before = self.before_crash[process].take().filter(|_| *memory);
                 self.set_activity(process, at, before);
                 let detail = if *memory { "" } else { "no memory" };
-                self.add_marker(record.process, at, MarkerKind::Recovers, detail.to_owned());
+                self.add_marker(at, MarkerKind::Recovers, detail.to_owned());
             }
             RecordKind::RoundEnd { round } => {
                 self.timeline.rounds.insert((at.time, *round), ());
@@ -237,10 +269,10 @@ impl TimelineBuilder {
                 })
             }
             RecordKind::Refuse { command, .. } => {
-                self.add_marker(record.process, at, MarkerKind::Refuses, command.clone());
+                self.add_marker(at, MarkerKind::Refuses, command.clone());
             }
             RecordKind::Timer { timer } => {
-                self.add_marker(record.process, at, MarkerKind::Timer, timer.clone());
+                self.add_marker(at, MarkerKind::Timer, timer.clone());
             }
             RecordKind::Start | RecordKind::Ignore { .. } => {}
         }
@@ -287,11 +319,11 @@ impl TimelineBuilder {
             Mark::Left if !annotation.text.is_empty() => MarkerKind::GivesUp,
             _ => return,
         };
-        self.add_marker(record.process, at, marker, annotation.text.clone());
+        self.add_marker(at, marker, annotation.text.clone());
     }
 
-    fn add_marker(&mut self, process: u32, at: TracePoint, kind: MarkerKind, detail: String) {
-        let marker = EventMarker { process, time: at.time, event: at.event, kind, detail };
+    fn add_marker(&mut self, at: TracePoint, kind: MarkerKind, detail: String) {
+        let marker = EventMarker { at, kind, detail };
         // A detector's change may be recorded twice: for its user and for the layer above.
         if self.timeline.markers.last() != Some(&marker) {
             self.timeline.markers.push(marker);
@@ -302,8 +334,7 @@ impl TimelineBuilder {
     fn set_activity(&mut self, process: usize, at: TracePoint, next: Option<ActivityKind>) {
         let before = self.current[process].take();
         if let Some((kind, since)) = before {
-            let (from, to, event) = (since.time, Some(at.time), since.event);
-            self.timeline.activities[process].push(Activity { kind, from, to, event });
+            self.timeline.activities[process].push(Activity { kind, from: since, to: Some(at) });
         }
         self.current[process] = next.map(|kind| (kind, at));
     }
@@ -374,8 +405,7 @@ impl TimelineBuilder {
     pub(super) fn finish(mut self) -> Timeline {
         for (process, current) in self.current.iter().enumerate() {
             if let Some((kind, since)) = *current {
-                let (from, event) = (since.time, since.event);
-                self.timeline.activities[process].push(Activity { kind, from, to: None, event });
+                self.timeline.activities[process].push(Activity { kind, from: since, to: None });
             }
         }
         let arrived = |message: &TracedMessage| match message.delivery {
@@ -386,6 +416,10 @@ impl TimelineBuilder {
         };
         let mut delays: Vec<u64> = self.timeline.messages.iter().filter_map(arrived).collect();
         delays.sort_unstable();
+        // The processes of a network number their events themselves.
+        if !self.timeline.steps.is_sorted_by_key(TracePoint::order) {
+            self.timeline.steps.clear();
+        }
         self.timeline.median_delay = delays.get(delays.len() / 2).copied().unwrap_or(0);
         self.timeline
     }

@@ -16,7 +16,7 @@ impl<'s> Picture<'s> {
         for violation in &self.timeline.violations {
             if self.plot.is_shown(violation.time) {
                 self.legend_items.violations = true;
-                let x = self.plot.x(violation.time);
+                let x = self.plot.x_after(violation.time);
                 self.svg.open(format_args!("class=\"violation\""));
                 self.svg.title(&violation_text(violation, &self.view.vocabulary));
                 self.svg.line("moment", (x, top), (x, bottom + 4.0));
@@ -40,7 +40,7 @@ impl<'s> Picture<'s> {
                 self.svg.title(&shortened(&title, 200));
                 self.svg.circle(
                     "ring",
-                    (self.plot.x(event.time), y),
+                    (self.plot.x(event.into()), y),
                     self.plot.marker_size() + 4.0,
                 );
                 self.svg.close();

@@ -37,6 +37,10 @@ pub(crate) struct ViewFlags {
     /// Width of the picture in pixels [default: 1280]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(360..=20_000))]
     width: Option<u32>,
+    /// Give each step a column of its own, so that steps at one time can be told apart. Messages of
+    /// a process to itself are drawn then, also if they take no time
+    #[arg(long)]
+    spread: bool,
     /// Colours: auto (the reader's preference; light in a PNG), light or dark [default: auto]
     #[arg(long, value_name = "THEME")]
     theme: Option<Theme>,
@@ -73,6 +77,7 @@ impl ViewFlags {
             processes: lanes.map(|process| process.number()).collect(),
             max_arrows: self.arrows.unwrap_or(defaults.max_arrows),
             stamps: self.stamps,
+            spread: self.spread,
             ..defaults
         }
     }
@@ -85,6 +90,7 @@ impl ViewFlags {
             ("--arrows", self.arrows.is_some()),
             ("--width", self.width.is_some()),
             ("--theme", self.theme.is_some()),
+            ("--spread", self.spread),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
