@@ -1,12 +1,11 @@
 //! Trace sinks that observe a run in progress.
 
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_draw::spacetime::DiagramBuilder;
 use quorate_sim::Cancelled;
-use quorate_sim::trace::{Record, TraceSink};
+use quorate_sim::trace::{Record, TraceSink, TracedState};
 
 use crate::recording::Recording;
 use crate::step_index::StepIndex;
@@ -50,7 +49,7 @@ impl<S: RecordingSink> TraceSink for Recorder<'_, S> {
         self.sink.wants(event, process)
     }
 
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         self.sink.state(event, process, state)
     }
 
@@ -76,7 +75,7 @@ impl TraceSink for FirstPass {
         self.recording.record(record)
     }
 
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         self.recording.state(event, process, state)
     }
 
@@ -102,7 +101,7 @@ impl TraceSink for SegmentPass<'_> {
         self.recording.record(record)
     }
 
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         self.recording.state(event, process, state)
     }
 

@@ -7,10 +7,10 @@
 //! states repeatedly.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::io;
 
-use quorate_sim::trace::{Record, RecordKind, TraceSink};
+use quorate_core::ProcessSet;
+use quorate_sim::trace::{Record, RecordKind, TraceSink, TracedState};
 
 use crate::prefix::RunPrefix;
 use crate::step_index::StepIndex;
@@ -44,10 +44,19 @@ pub(crate) struct RecordedStep {
     pub(crate) time: u64,
     /// Process of the event.
     pub(crate) process: u32,
-    /// New state of the process as an index into the texts; `None` if it did not change.
+    /// New state of the process as an index into the states; `None` if it did not change.
     pub(crate) state: Option<usize>,
     pub(crate) records: Vec<Record>,
     bytes: usize,
+}
+
+/// State of a process in a recording.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StateText {
+    /// The state, shortened if it is long.
+    pub(crate) text: String,
+    /// Processes for which a process in this state waits.
+    pub(crate) waits_for: ProcessSet,
 }
 
 /// Recording of a part of a run, up to its limits.
@@ -64,8 +73,8 @@ pub(crate) struct Recording {
     /// Last step of each process before the recording. Its state is the one in `states_before`.
     last_steps: Vec<Option<usize>>,
     steps: VecDeque<RecordedStep>,
-    texts: Vec<String>,
-    text_indices: BTreeMap<String, usize>,
+    states: Vec<StateText>,
+    state_indices: BTreeMap<StateText, usize>,
     /// Latest state of each process.
     current_states: BTreeMap<u32, usize>,
     /// Violations, which belong to no step.
@@ -89,8 +98,8 @@ impl Recording {
             states_before: BTreeMap::new(),
             last_steps: Vec::new(),
             steps: VecDeque::new(),
-            texts: Vec::new(),
-            text_indices: BTreeMap::new(),
+            states: Vec::new(),
+            state_indices: BTreeMap::new(),
             current_states: BTreeMap::new(),
             violations: Vec::new(),
             bytes: 0,
@@ -123,7 +132,7 @@ impl Recording {
         &self.prefix
     }
 
-    /// State of a process before the recording, as an index into the texts.
+    /// State of a process before the recording, as an index into the states.
     pub(crate) fn state_before(&self, process: u32) -> Option<usize> {
         self.states_before.get(&process).copied()
     }
@@ -139,8 +148,8 @@ impl Recording {
     }
 
     /// Distinct states of processes.
-    pub(crate) fn texts(&self) -> &[String] {
-        &self.texts
+    pub(crate) fn states(&self) -> &[StateText] {
+        &self.states
     }
 
     /// Whether the limits are reached and further steps are not recorded.
@@ -191,13 +200,13 @@ impl Recording {
         true
     }
 
-    fn intern(&mut self, text: String) -> usize {
-        if let Some(index) = self.text_indices.get(&text) {
+    fn intern(&mut self, state: StateText) -> usize {
+        if let Some(index) = self.state_indices.get(&state) {
             return *index;
         }
-        let index = self.texts.len();
-        self.text_indices.insert(text.clone(), index);
-        self.texts.push(text);
+        let index = self.states.len();
+        self.state_indices.insert(state.clone(), index);
+        self.states.push(state);
         index
     }
 }
@@ -224,7 +233,7 @@ impl TraceSink for Recording {
         Ok(())
     }
 
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         let step = self.steps_begun.saturating_sub(1);
         let is_last_before =
             self.last_steps.get(process as usize).is_some_and(|it| *it == Some(step));
@@ -233,8 +242,10 @@ impl TraceSink for Recording {
             return Ok(());
         }
         let text = shortened(format!("{state:?}"), self.bounds.state_bytes);
-        let (length, known) = (text.len(), self.texts.len());
-        let index = self.intern(text);
+        let waits_for = state.waits_for();
+        let length = text.len() + waits_for.len() * size_of::<u32>();
+        let known = self.states.len();
+        let index = self.intern(StateText { text, waits_for });
         if self.current_states.insert(process, index) == Some(index) {
             return Ok(());
         }
@@ -266,7 +277,24 @@ fn shortened(mut text: String, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt;
+
     use super::*;
+
+    /// A state that waits for as many processes as its number.
+    struct Quarter(u64);
+
+    impl fmt::Debug for Quarter {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}", self.0)
+        }
+    }
+
+    impl TracedState for Quarter {
+        fn waits_for(&self) -> ProcessSet {
+            ProcessSet::all(self.0 as usize)
+        }
+    }
 
     /// Two processes alternate. The state after an event is a quarter of its number, rounded down.
     fn replay(recording: &mut Recording, events: u64) -> StepIndex {
@@ -278,7 +306,7 @@ mod tests {
             step_index.observe(&record);
             recording.record(&record).expect("a recording accepts every record");
             recording
-                .state(event, process, &(event / 4))
+                .state(event, process, &Quarter(event / 4))
                 .expect("a recording accepts every record");
         }
         step_index
@@ -294,7 +322,10 @@ mod tests {
         replay(&mut recording, 6);
         let states: Vec<Option<usize>> = recording.steps().map(|step| step.state).collect();
         assert_eq!(states, [Some(0), Some(0), None, None, Some(1), Some(1)]);
-        assert_eq!(recording.texts(), ["0", "1"]);
+        let texts: Vec<&str> = recording.states().iter().map(|state| state.text.as_str()).collect();
+        assert_eq!(texts, ["0", "1"]);
+        let waits: Vec<usize> = recording.states().iter().map(|it| it.waits_for.len()).collect();
+        assert_eq!(waits, [0, 1]);
     }
 
     #[test]
@@ -321,8 +352,9 @@ mod tests {
             for process in 0..2u32 {
                 let last_event =
                     (0..first as u64).rev().find(|event| event % 2 == u64::from(process));
-                let state =
-                    recording.state_before(process).map(|index| recording.texts()[index].clone());
+                let state = recording
+                    .state_before(process)
+                    .map(|index| recording.states()[index].text.clone());
                 assert_eq!(
                     state,
                     last_event.map(|event| (event / 4).to_string()),

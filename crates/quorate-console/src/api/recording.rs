@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::response::{IntoResponse, Response};
+use quorate_core::ProcessId;
 use quorate_sim::trace::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
 use crate::lab_state::LabState;
-use crate::recording::{RecordedStep, Recording};
+use crate::recording::{RecordedStep, Recording, StateText};
 use crate::runs::RecordedRun;
 
 /// [`Recording`] in the form that the page expects.
@@ -33,7 +34,9 @@ pub(super) struct RecordingJson<'a> {
     steps: Vec<(u64, u64, u32, usize, i64)>,
     /// Records of these steps, followed by the violations.
     records: Vec<&'a Record>,
-    texts: &'a [String],
+    texts: Vec<&'a str>,
+    /// For each of the texts, the processes for which a process in this state waits.
+    waits: Vec<Vec<u32>>,
 }
 
 /// Summary of the run before the first recorded step.
@@ -72,8 +75,13 @@ impl<'a> RecordingJson<'a> {
             sent: recording.prefix().sent(),
             lost: recording.prefix().lost(),
         };
-        let (first, left_out, texts) = (recording.first(), total - steps.len(), recording.texts());
-        Self { processes, total, first, left_out, prefix, steps, records, texts }
+        let states = recording.states();
+        let texts = states.iter().map(|state| state.text.as_str()).collect();
+        let numbers =
+            |state: &StateText| state.waits_for.iter().map(ProcessId::number).collect::<Vec<_>>();
+        let waits = states.iter().map(numbers).collect();
+        let (first, left_out) = (recording.first(), total - steps.len());
+        Self { processes, total, first, left_out, prefix, steps, records, texts, waits }
     }
 }
 

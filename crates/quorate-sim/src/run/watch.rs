@@ -13,7 +13,9 @@ use crate::engine::network::Loss;
 use crate::engine::observer::{Departure, Input, Moment, Observer};
 use crate::observe::accounting::Accounting;
 use crate::observe::monitor::{Announced, ClockCondition, Violation};
-use crate::observe::trace::{Annotation, Cancelled, Record, RecordKind, TraceEnvelope, TraceSink};
+use crate::observe::trace::{
+    Annotation, Cancelled, Record, RecordKind, TraceEnvelope, TraceSink, TracedState,
+};
 use crate::observe::{FaultLog, History, Mark, Overload, describe_traitor};
 use crate::scenario::plan::{FaultEvent, Memory};
 
@@ -430,7 +432,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn state(&mut self, at: Moment, state: &dyn Debug) {
+    fn state(&mut self, at: Moment, state: &dyn TracedState) {
         if self.failed.is_none() {
             let written = self.sink.state(at.event, at.process.number(), state);
             self.failed = written.err().map(TraceFailure::Write);

@@ -19,5 +19,5 @@ pub use format::Format;
 pub use logical_clocks::{LogicalClocks, LogicalTime};
 pub use read::{RECORDS_MOST, ReadError, read};
 pub use record::{Annotation, Record, RecordKind, TraceEnvelope};
-pub use sink::TraceSink;
+pub use sink::{TraceSink, TracedState};
 pub use tee::Tee;

@@ -3,8 +3,22 @@
 use std::fmt;
 use std::io;
 
+use quorate_core::{Process, ProcessSet};
+
 use super::cancelled::Cancelled;
 use super::record::Record;
+
+/// State of a process, as shown to a [`TraceSink`].
+pub trait TracedState: fmt::Debug {
+    /// Processes for which the process waits.
+    fn waits_for(&self) -> ProcessSet;
+}
+
+impl<P: Process> TracedState for P {
+    fn waits_for(&self) -> ProcessSet {
+        Process::waits_for(self)
+    }
+}
 
 /// Receives the records of a run one by one. An error of a sink ends the run.
 pub trait TraceSink {
@@ -19,7 +33,7 @@ pub trait TraceSink {
     }
 
     /// Receives the state of the process after an event, following the records of the event.
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         let _ = (event, process, state);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::cancelled::Cancelled;
 use super::record::Record;
-use super::sink::TraceSink;
+use super::sink::{TraceSink, TracedState};
 
 /// Forwards records and states to all of its sinks. A sink may get records of events that only another one wants.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl TraceSink for Tee<'_> {
         Ok(wanted)
     }
 
-    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+    fn state(&mut self, event: u64, process: u32, state: &dyn TracedState) -> io::Result<()> {
         self.0.iter_mut().try_for_each(|sink| sink.state(event, process, state))
     }
 
