@@ -100,12 +100,21 @@ impl TortureOutcome {
 /// Maximum time-to-live of a session. Leases of etcd's API need more than two seconds.
 const TTL_MOST_MS: u64 = 3_000;
 
+/// Maximum time for which another node waits before it lets in one that has lost its folder: docs/membership.md, rule 10.
+const RENEWAL: Duration = Duration::from_secs(8);
+
 /// Maximum time from the end of a fault until its nodes are ready. A link that is being dialled may wait for its handshake
 /// to time out, and then for the longest pause between two attempts. A node that has forgotten its votes abstains for the
-/// maximum ttl, counted from its start.
-fn recovery_limit() -> Duration {
+/// maximum ttl, counted from its start. One that has lost its folder waits for two more configurations, each of which is settled after
+/// about a ttl.
+fn recovery_limit(cause: OutageCause) -> Duration {
     let limits = quorate_net::Limits::default();
-    limits.handshake + limits.redial_max + Duration::from_millis(TTL_MOST_MS)
+    let ttl_most = Duration::from_millis(TTL_MOST_MS);
+    let connected = limits.handshake + limits.redial_max;
+    match cause {
+        OutageCause::Lost => connected + RENEWAL + 2 * ttl_most,
+        _ => connected + ttl_most,
+    }
 }
 
 /// Timeout of each check after the last fault.
@@ -317,7 +326,7 @@ fn outcome(
     add("a node that gets SIGTERM ends in time and with success", rounds.bad_exits);
     add(
         "every node is ready again in time after a fault",
-        late_recoveries(&outages, plan.nodes, recovery_limit(), end_of_logs),
+        late_recoveries(&outages, plan.nodes, recovery_limit, end_of_logs),
     );
     add(
         "no long holder loses its lock while a majority of nodes is well",

@@ -322,6 +322,7 @@ impl Fleet {
         let errors = self.folder.join(format!("node-{node}.err"));
         self.nodes[node].start(&mut command, &errors, shift)?;
         self.outages.end(node, OutageCause::Down);
+        self.outages.end(node, OutageCause::Lost);
         Ok(())
     }
 
@@ -377,7 +378,8 @@ impl Fleet {
     }
 
     /// Deletes the data of a node that is down.
-    pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
+    pub(crate) fn forget(&mut self, node: usize) -> io::Result<()> {
+        self.outages.begin(node, OutageCause::Lost);
         // The folder itself may be a mount point.
         for entry in fs::read_dir(self.data(node))? {
             let path = entry?.path();

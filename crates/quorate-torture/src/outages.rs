@@ -15,6 +15,8 @@ pub(crate) enum OutageCause {
     Stutters,
     CutOff,
     FullDisk,
+    /// The node is down, and has lost its folder.
+    Lost,
 }
 
 impl OutageCause {
@@ -32,6 +34,7 @@ impl fmt::Display for OutageCause {
             Self::Stutters => "stutters",
             Self::CutOff => "cut off",
             Self::FullDisk => "without room on its disk",
+            Self::Lost => "without its folder",
         })
     }
 }
@@ -165,25 +168,33 @@ pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     merged
 }
 
-/// Nodes that were not ready within `limit` after the cause was undone, according to logs that reach until `end`. A node
+/// Nodes that were not ready within the limit after the cause was undone, according to logs that reach until `end`. A node
 /// needs the others, so the time restarts when a majority is well again. A later outage of the same node is judged
-/// separately. No node counts as affecting the others for longer than the limit, so that nodes do not excuse each other
-/// forever.
+/// separately, with the greatest limit among the causes from which it is not well again. No node counts as affecting the
+/// others for longer than the limit, so that nodes do not excuse each other forever.
 pub(crate) fn late_recoveries(
     outages: &[Outage],
     nodes: usize,
-    limit: Duration,
+    limit: impl Fn(OutageCause) -> Duration,
     end: u64,
 ) -> Vec<String> {
-    let limit_us = limit.as_micros() as u64;
+    let limit_of = |it: &Outage| {
+        let is_open = |other: &&Outage| {
+            other.node == it.node && other.from <= it.undone && it.undone < other.well
+        };
+        let causes = outages.iter().filter(is_open).map(|other| limit(other.cause));
+        causes.fold(limit(it.cause), Duration::max)
+    };
+    let limit_us = |it: &Outage| limit_of(it).as_micros() as u64;
     let bounded = |it: &Outage| {
-        let well = it.well.min(it.undone.saturating_add(limit_us));
+        let well = it.well.min(it.undone.saturating_add(limit_us(it)));
         Outage { well, ..it.clone() }
     };
     let bounded: Vec<Outage> = outages.iter().map(bounded).collect();
     let without_majority = without_majority(&bounded, nodes);
     let mut late = Vec::new();
     for it in outages.iter().filter(|it| it.undone < u64::MAX) {
+        let limit_us = limit_us(it);
         let mut due = it.undone + limit_us;
         for (from, to) in &without_majority {
             if *from < due && *to > it.undone {
@@ -194,8 +205,12 @@ pub(crate) fn late_recoveries(
             |other: &Outage| other.node == it.node && other.from < due && other.undone > it.undone;
         if it.well > due && due < end && !outages.iter().any(again) {
             late.push(format!(
-                "node {} was {} until {} ({}), and not ready within {limit:?}",
-                it.node, it.cause, it.undone, it.fault
+                "node {} was {} until {} ({}), and not ready within {:?}",
+                it.node,
+                it.cause,
+                it.undone,
+                it.fault,
+                limit_of(it)
             ));
         }
     }
@@ -257,7 +272,8 @@ mod tests {
 
     #[test]
     fn a_node_that_is_not_ready_in_time_is_named() {
-        let limit = Duration::from_micros(100);
+        let limit =
+            |cause| Duration::from_micros(if cause == OutageCause::Lost { 300 } else { 100 });
         let late = |outages: &[Outage], end: u64| late_recoveries(outages, 3, limit, end).len();
         assert_eq!(late(&[outage(0, 10, 20, 120)], 1_000), 0);
         assert_eq!(late(&[outage(0, 10, 20, 121)], 1_000), 1);
@@ -269,5 +285,14 @@ mod tests {
         assert_eq!(late(&others, 1_000), 0, "there was no majority until 90");
         let nobody = [0, 1, 2].map(|node| outage(node, 10, 20, u64::MAX));
         assert_eq!(late(&nobody, 1_000), 3, "they do not excuse each other forever");
+        let lost = Outage { cause: OutageCause::Lost, ..outage(0, 10, 20, 350) };
+        let down = outage(0, 30, 60, 350);
+        assert_eq!(
+            late(&[lost.clone(), down.clone()], 1_000),
+            0,
+            "a node without its folder takes longer"
+        );
+        let late_ones = [Outage { well: 400, ..lost }, Outage { well: 400, ..down }];
+        assert_eq!(late(&late_ones, 1_000), 1);
     }
 }

@@ -243,6 +243,21 @@ fn a_node_that_forgets_everything_when_it_stops_takes_no_part_in_choosing() {
 }
 
 #[test]
+fn the_first_voter_that_is_not_out_lets_a_lost_node_in() {
+    for lost in 0..3_u32 {
+        let mut nodes = Nodes::new();
+        let state = ChainState::after_loss(Configuration::first(members(&[0, 1, 2])));
+        nodes.chains[lost as usize] = Chain::new(ProcessId::new(lost), state);
+        let mut ticks = 0;
+        while nodes.chains[lost as usize].stays_out() && ticks < 20 {
+            nodes.tick();
+            ticks += 1;
+        }
+        assert!(ticks <= 6, "node {lost} is out for {ticks} ticks");
+    }
+}
+
+#[test]
 fn a_node_that_has_lost_its_state_returns_two_configurations_later() {
     let mut nodes = Nodes::new();
     let lost = ChainState::after_loss(Configuration::first(members(&[0, 1, 2])));

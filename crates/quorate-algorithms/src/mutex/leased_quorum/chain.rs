@@ -126,8 +126,10 @@ pub struct ChainState<V> {
     pub lost: Option<Lost>,
 }
 
-/// Number of ticks after which voters that stay out are noticed.
-const RENEWAL_TICKS: u32 = 4;
+/// Number of ticks after which the first voter lets in voters that stay out. Until then they hear which configuration is the newest.
+const RENEWAL_TICKS: u32 = 2;
+/// Number of further ticks after which each later voter does so.
+const RENEWAL_TICKS_APART: u32 = 4;
 
 /// A node that has lost its state. It may have reported and promised anything about configurations up to the one after those
 /// that others know. So it stays out until there is one two further.
@@ -279,13 +281,14 @@ impl<V: Voters> Chain<V> {
     }
 
     /// Chooses the present voters once more, if one of them stays out until the configurations have changed. The first
-    /// voter does so, and the others if it does not.
+    /// voter that is not out does so, and the others if it does not.
     fn renew(&mut self, out: &mut ChainEffects<V>) {
         let present = self.present().electorate().all();
-        let rank = present.iter().take_while(|voter| *voter < self.id).count() as u32;
+        let before = present.iter().take_while(|voter| *voter < self.id);
+        let rank = before.filter(|voter| !self.out.contains(*voter)).count() as u32;
         let needed = self.is_settled() && !present.is_disjoint(&self.out) && self.takes_part();
         self.idle = if needed && self.proposal.is_none() { self.idle + 1 } else { 0 };
-        if self.idle > RENEWAL_TICKS * (rank + 1) {
+        if self.idle > RENEWAL_TICKS + RENEWAL_TICKS_APART * rank {
             self.idle = 0;
             let voters = self.present().voters.clone();
             self.begin_round(voters, out);
