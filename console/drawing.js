@@ -71,17 +71,26 @@ function adoptStyles(text) {
 
 /**
  * @typedef {{ from: number, to: number }} Window
- * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
+ * @typedef {{ event: number, process: number, time: number, x: number }} StepColumn
+ * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number, steps: StepColumn[],
  *   lanes: { process: number, y: number }[] }} Geometry
  * @typedef {{ from: number, to: number, event: number, sent: number, title: string }} MessageInfo
  * @typedef {{ time: number, process: number | null, message: MessageInfo | null, x: number, y: number }} ClickTarget
  */
 
+/** Space around the lanes of a drawing: the times above, the legend below, and the violations that it names. */
+const AROUND_LANES = 118;
+/** Minimum distance between the names of two lanes. */
+const NAME_DISTANCE = 14;
+
 /** Space-time diagram of a window of a run, with a playhead at the current position. */
 export class Diagram {
   /** @param {(target: ClickTarget) => void} [onClick] */
   constructor(onClick) {
-    this.element = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
+    this.scroller = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
+    /** Names of the processes, which stay where they are while the drawing is scrolled. */
+    this.names = h("div", { class: "lane-names off", "aria-hidden": "true", hidden: true });
+    this.element = h("div", { class: "diagram-frame" }, this.scroller, this.names);
     this.onClick = onClick;
     /** Body of the diagram request, without the window. @type {any} */
     this.request = null;
@@ -89,6 +98,8 @@ export class Diagram {
     this.window = null;
     /** Called with the number of process lines after each drawing. @type {((lanes: number) => void) | undefined} */
     this.onDrawn = undefined;
+    /** Height that the drawing may have on the page. @type {number | undefined} */
+    this.height = undefined;
     /** Width of the drawing on the page, and the width of its visible part. */
     this.drawnWidth = 0;
     this.visibleWidth = 0;
@@ -100,10 +111,14 @@ export class Diagram {
     this.svg = null;
     /** @type {AbortController | null} */
     this.pending = null;
-    this.now = { time: 0, event: -1 };
+    this.now = { time: 0, event: -1, process: -1 };
     this.playhead = s("path", { class: "playhead" });
     this.future = s("rect", { class: "future" });
-    this.element.addEventListener("click", (event) => this.click(event));
+    this.here = s("circle", { class: "here", r: 9 });
+    /** Copies of what the current step does, in front of the shade that covers the future. */
+    this.current = s("g", { class: "current" });
+    this.scroller.addEventListener("click", (event) => this.click(event));
+    this.scroller.addEventListener("scroll", () => this.names.classList.toggle("off", this.scroller.scrollLeft < 4), { passive: true });
   }
 
   /**
@@ -112,63 +127,115 @@ export class Diagram {
    */
   async show(window) {
     // Before the element has a layout its width is 0, and there is nothing to draw.
-    const drawnWidth = Math.max(this.element.clientWidth, 560);
+    const drawnWidth = Math.max(this.scroller.clientWidth, 560);
     const known = this.window;
-    if (this.element.clientWidth === 0) return;
+    if (this.scroller.clientWidth === 0) return;
     if (known && known.from === window.from && known.to === window.to && this.drawnWidth === drawnWidth) return;
     this.window = window;
     this.drawnWidth = drawnWidth;
-    this.visibleWidth = this.element.clientWidth;
+    this.visibleWidth = this.scroller.clientWidth;
     this.pending?.abort();
     this.pending = new AbortController();
     // On a large screen, such as a projector, the drawing is enlarged because the reader sits further away.
     const scale = Math.max(1, Math.min(1.6, drawnWidth / 1150, innerHeight / 850));
     const width = Math.round(drawnWidth / scale);
+    const height = this.height === undefined ? undefined : Math.max(120, Math.round(this.height / scale - AROUND_LANES));
     try {
-      const body = { ...this.request, ...window, width, legend: true, language };
+      const body = { ...this.request, ...window, width, height, legend: true, spread: true, language };
       const response = await post("diagram", body, this.pending.signal);
       this.text = response.svg;
       this.geometry = response.geometry;
       this.svg = parse(this.text);
-      this.svg.append(this.future, this.playhead);
+      this.svg.append(this.future, this.playhead, this.current, this.here);
       this.svg.style.width = `${drawnWidth}px`;
       this.svg.style.height = "auto";
-      this.element.replaceChildren(this.svg);
+      this.scroller.replaceChildren(this.svg);
+      this.drawNames(drawnWidth / width);
       this.updatePlayhead();
       this.onDrawn?.(this.geometry?.lanes.length ?? 0);
     } catch (error) {
       if (/** @type {Error} */ (error).name === "AbortError") return;
-      this.element.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+      this.scroller.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
     }
+  }
+
+  /** Shows the names of the processes beside a drawing that is wider than its frame. @param {number} scale */
+  drawNames(scale) {
+    const isScrolled = this.drawnWidth > this.visibleWidth;
+    this.names.hidden = !isScrolled;
+    if (!isScrolled || !this.geometry) return;
+    let last = -Infinity;
+    const names = this.geometry.lanes.flatMap(({ process, y }) => {
+      if (y * scale - last < NAME_DISTANCE) return [];
+      last = y * scale;
+      const name = h("span", { text: `p${process}` });
+      name.style.top = `${y * scale}px`;
+      return [name];
+    });
+    this.names.replaceChildren(...names);
   }
 
   /**
    * Moves the playhead.
    * @param {number} time
    * @param {number} event
+   * @param {number} process
    */
-  move(time, event) {
-    this.now = { time, event };
+  move(time, event, process) {
+    this.now = { time, event, process };
     this.updatePlayhead();
+  }
+
+  /** Returns the column of the current step, and whether the drawing contains it. @param {Geometry} geometry */
+  columnOfStep({ steps, from, to, left, right }) {
+    const { time, event, process } = this.now;
+    const step = steps.find((it) => it.event === event && it.process === process);
+    if (step) return { x: step.x, isDrawn: true };
+    const first = steps[0]?.event ?? Infinity;
+    const linear = left + ((time - from) / Math.max(to - from, 1)) * (right - left);
+    const x = steps.length === 0 ? linear : event < first ? left - 10 : right + 10;
+    return { x: Math.max(left - 10, Math.min(right + 10, x)), isDrawn: steps.length === 0 };
+  }
+
+  /** Returns the time of a column. @param {Geometry} geometry @param {number} x */
+  timeAt({ steps, from, to, left, right }, x) {
+    const known = [{ time: from, x: left }, ...steps, { time: to, x: right }];
+    const after = known.findIndex((it) => it.x > x);
+    if (after <= 0) return after === 0 ? from : to;
+    const [a, b] = [known[after - 1], known[after]];
+    return a.time + ((x - a.x) / (b.x - a.x)) * (b.time - a.time);
   }
 
   updatePlayhead() {
     if (!this.svg || !this.geometry) return;
-    const { from, to, left, right, top, bottom } = this.geometry;
-    const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
-    const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
+    const { left, right, top, bottom, lanes } = this.geometry;
+    const column = this.columnOfStep(this.geometry);
+    const x = this.now.event < 0 ? left - 10 : column.x;
     this.playhead.setAttribute("d", `M${x} ${top}V${bottom}`);
     // The shade ends where the drawing ends.
     const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
     }
-    this.element.classList.toggle("moving", this.now.event >= 0);
-    this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
+    this.scroller.classList.toggle("moving", this.now.event >= 0);
+    const lane = lanes.find((it) => it.process === this.now.process);
+    const isHere = this.now.event >= 0 && column.isDrawn && lane !== undefined;
+    this.here.classList.toggle("off", !isHere);
+    if (isHere) {
+      this.here.setAttribute("cx", String(x));
+      this.here.setAttribute("cy", String(lane.y));
+    }
+    this.current.replaceChildren();
     if (this.now.event < 0) return;
     this.scrollToPlayhead(x);
-    const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
-    this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
+    const { event, process } = this.now;
+    const parts = [
+      `[data-event="${event}"][data-process="${process}"]`,
+      `[data-event="${event}"][data-from="${process}"]`,
+      `[data-arrival="${event}"][data-to="${process}"]`,
+    ];
+    const copies = [...this.svg.querySelectorAll(parts.join(", "))].map((element) => element.cloneNode(true));
+    this.current.append(...copies);
   }
 
   /** Scrolls a drawing that is wider than the screen so that the playhead is visible. @param {number} x */
@@ -176,9 +243,9 @@ export class Diagram {
     // `visibleWidth` is cached: reading the layout here would take as much time as a whole step may take.
     const visibleWidth = this.visibleWidth;
     if (!this.svg || this.drawnWidth <= visibleWidth) return;
-    const left = this.element.scrollLeft;
+    const left = this.scroller.scrollLeft;
     const position = (x / this.svg.viewBox.baseVal.width) * this.drawnWidth;
-    if (position < left + 40 || position > left + visibleWidth - 40) this.element.scrollLeft = position - visibleWidth / 2;
+    if (position < left + 40 || position > left + visibleWidth - 40) this.scroller.scrollLeft = position - visibleWidth / 2;
   }
 
   /** @param {MouseEvent} event */
@@ -190,15 +257,15 @@ export class Diagram {
     const { from, to, left, right } = this.geometry;
     // Rounds to the precision of one pixel: 5.49 ms instead of 5.490153 ms.
     const grain = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / (right - left))));
-    const exact = from + ((at.x - left) / (right - left)) * (to - from);
+    const exact = this.timeAt(this.geometry, at.x);
     const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
-    const box = this.element.getBoundingClientRect();
+    const box = this.scroller.getBoundingClientRect();
     this.onClick({
       time,
       message: target && messageInfo(target),
       process: this.nearestLane(at.y),
-      x: event.clientX - box.left + this.element.scrollLeft,
+      x: event.clientX - box.left + this.scroller.scrollLeft,
       y: event.clientY - box.top,
     });
   }

@@ -15,6 +15,8 @@ export class GlobalState {
     this.states = new Int32Array(n).fill(-1);
     /** Texts of the process states. @type {string[]} */
     this.texts = [];
+    /** For each of the texts, the processes for which a process in this state waits. @type {number[][]} */
+    this.waits = [];
     /** State, as an index into `texts`, that the process of the current event had before the event. */
     this.previousState = -1;
     this.up = new Uint8Array(n).fill(1);
@@ -36,6 +38,7 @@ export class GlobalState {
     copy.step = this.step;
     copy.states = this.states.slice();
     copy.texts = this.texts;
+    copy.waits = this.waits;
     copy.previousState = this.previousState;
     copy.up = this.up.slice();
     copy.suspects = this.suspects.map((set) => new Set(set));

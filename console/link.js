@@ -10,6 +10,7 @@ const LISTS = new Set([
   "request",
   "section-of",
   "link-delay",
+  "arrival",
   "detection-pair",
   "quorum-sets",
   "quorum-of",

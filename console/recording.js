@@ -8,7 +8,7 @@ import { GlobalState, apply } from "./global-state.js";
  * @typedef {import("./global-state.js").Record} Record
  * @typedef {{ states: number[], records: Record[], untold: number, sent: { [kind: string]: number }, lost: number }} Prefix
  * @typedef {{ processes: number, total: number, first: number, earlier: Prefix, steps: number[][], records: Record[],
- *   texts: string[], left_out: number }} SegmentData
+ *   texts: string[], waits: number[][], left_out: number }} SegmentData
  * @typedef {[number, number]} Moment a time, and the last step at that time
  */
 
@@ -36,6 +36,7 @@ class Segment {
     global.sent = new Map(Object.entries(data.earlier.sent));
     global.lost = data.earlier.lost;
     global.texts = data.texts;
+    global.waits = data.waits;
     /** @type {GlobalState[]} */
     this.checkpoints = [global];
     this.global = global.copy();
@@ -119,6 +120,8 @@ export class Recording {
     this.segments = [new Segment(data)];
     /** The global state before the first step. */
     this.start = new GlobalState(this.n);
+    /** Whether the run proceeds in rounds, in which no message has an arrival of its own. */
+    this.hasRounds = data.records.some((record) => record.type === "round-end");
     /** Number of steps in the first segment. */
     this.segmentLength = data.steps.length;
     /** The pending request for a segment. @type {{ step: number, done: Promise<unknown>, stop: AbortController } | null} */

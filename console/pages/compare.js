@@ -170,7 +170,7 @@ export async function page(main, rest, saved) {
       const first = Math.floor(Math.max(0, Math.min(time, end - 1)) / span) * span;
       for (const it of sides) {
         const step = begun ? it.recording.stepAtTime(time) : -1;
-        it.diagram.move(time, begun ? it.recording.event(step) : -1);
+        it.diagram.move(time, begun ? it.recording.event(step) : -1, it.recording.process(step));
         it.diagram.show({ from: first, to: Math.max(1, Math.min(first + span, Math.max(end, first + 1))) });
         if (!it.recording.has(step)) {
           const position = sharedPlayer.position;

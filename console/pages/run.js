@@ -7,10 +7,10 @@ import { parse } from "../drawing.js";
 import { decode, encode } from "../link.js";
 import { cards, facts } from "../parts/cards.js";
 import { familyName } from "../parts/describe.js";
-import { setup } from "../parts/setup.js";
+import { faultChips, setup } from "../parts/setup.js";
 import { RunView } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
-import { language, summary, t, specimenReason } from "../texts.js";
+import { language, number, summary, t, specimenReason } from "../texts.js";
 
 /** @type {import("../main.js").Page} */
 export async function page(main, rest, saved) {
@@ -30,11 +30,24 @@ export async function page(main, rest, saved) {
   let addressTimer;
 
   const title = h("div", { class: "title-row" });
+  const lead = h("p", { class: "lead" });
   const gallery = h("div", { hidden: true });
   const form = h("div");
   const problem = h("div", { role: "alert" });
+  const branchNote = h("div");
   const runElement = h("div", { class: "place" });
-  fill(main, title, gallery, h("div", { class: "setup-panel" }, form, problem), runElement);
+  const summaryText = h("span", { class: "setup-summary" });
+  const chips = h("div", { class: "chips" });
+  const fold = h("button", { type: "button", class: "fold" }, h("b", { text: t("run.setup") }), summaryText);
+  const setupPanel = h("div", { class: "setup-panel folded" }, h("div", { class: "setup-head" }, fold, chips), form);
+  const openSetup = (/** @type {boolean} */ open) => {
+    form.hidden = !open;
+    fold.setAttribute("aria-expanded", String(open));
+    summaryText.hidden = open;
+  };
+  fold.addEventListener("click", () => openSetup(form.hidden));
+  openSetup(saved?.setup ?? false);
+  fill(main, title, lead, gallery, setupPanel, problem, branchNote, runElement);
 
   const card = () => known.algorithms.find((it) => it.name === scenario.algorithm);
 
@@ -80,10 +93,11 @@ export async function page(main, rest, saved) {
             ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) })
             : null,
         ),
-        it ? h("p", { class: "lead", text: it.specimen ? `${summary(it)} — ${specimenReason(it)}` : summary(it) }) : null,
+        result.report ? verdict(result.report) : null,
       ),
-      h("div", { class: "actions" }, result.report ? verdict(result.report) : null, choose, compare, copy),
+      h("div", { class: "actions" }, choose, compare, copy),
     );
+    lead.textContent = it ? (it.specimen ? `${summary(it)} — ${specimenReason(it)}` : summary(it)) : "";
   };
 
   const drawForm = (/** @type {string} */ toml) => {
@@ -119,9 +133,11 @@ export async function page(main, rest, saved) {
     const file = h("details", { class: "more" }, h("summary", { text: t("run.as-file") }), text, apply);
     fill(
       form,
-      setup(scenario, it, (next) => start({ scenario: next }), true, [topologyDetails, file, ...about]),
+      setup(scenario, it, (next) => start({ scenario: next }), true, [topologyDetails, file, ...about], false),
     );
     form.querySelectorAll("details").forEach((it, index) => (it.open = wasOpen[index] ?? false));
+    summaryText.textContent = setupSummary(scenario);
+    fill(chips, faultChips(scenario, (next) => start({ scenario: next })));
   };
 
   const pick = (/** @type {import("../api.js").Card} */ it) => {
@@ -145,7 +161,7 @@ export async function page(main, rest, saved) {
     shown = result;
     scenario = /** @type {import("../link.js").Scenario} */ (result.scenario);
     runView?.destroy();
-    runView = new RunView(result, { change: (next, at) => start({ scenario: next }, at), saved: where });
+    runView = new RunView(result, { change: (next, at) => start({ scenario: next }, at, shown ?? undefined), saved: where });
     fill(runElement, runView.element);
     drawTitle(result);
     drawForm(result.toml ?? "");
@@ -160,8 +176,9 @@ export async function page(main, rest, saved) {
    * Runs a scenario and pushes its address, so that the browser's back button returns to the previous run.
    * @param {{ scenario?: any, toml?: string }} request
    * @param {{ event: number } | { time: number } | { step: number }} [at] the position to go to in the new run
+   * @param {import("../parts/run-view.js").Result} [origin] the run of which the new one is a branch
    */
-  const start = async (request, at) => {
+  const start = async (request, at, origin) => {
     pending?.abort();
     pending = new AbortController();
     main.setAttribute("aria-busy", "true");
@@ -185,6 +202,7 @@ export async function page(main, rest, saved) {
         history[same ? "replaceState" : "pushState"](null, "", `#/run?${address}`);
       }
       show(result);
+      fill(branchNote, origin ? branched(origin, result) : null);
       if (at && "step" in at) runView?.player.go(at.step);
       else if (at && ("time" in at || at.event >= 0)) await runView?.jump(at);
     } catch (error) {
@@ -194,6 +212,7 @@ export async function page(main, rest, saved) {
       if (!runView) {
         fill(title, h("h1", { text: String(scenario.algorithm ?? t("page.run")) }));
         drawForm(request.toml ?? "");
+        openSetup(true);
       }
       const key = /** @type {any} */ (error).key;
       const invalidField = key && form.querySelector(`[data-key="${CSS.escape(String(key).replace("faults.", ""))}"]`);
@@ -216,8 +235,21 @@ export async function page(main, rest, saved) {
       pending?.abort();
       runView?.destroy();
     },
-    save: () => shown && runView && { result: shown, where: runView.save(), open: !gallery.hidden },
+    save: () => shown && runView && { result: shown, where: runView.save(), open: !gallery.hidden, setup: !form.hidden },
   };
+}
+
+/**
+ * Returns the keys of a scenario that differ from their defaults, in the notation of scenario files. Faults at a time have chips.
+ * @param {import("../link.js").Scenario} scenario
+ */
+function setupSummary(scenario) {
+  const { algorithm: _, ...others } = scenario;
+  const isChip = (/** @type {string} */ key) => Array.isArray(scenario.faults?.[key.replace("faults.", "")]);
+  const keys = [...new URLSearchParams(encode(others))].filter(([key]) => !isChip(key) && key !== "arrival");
+  const texts = keys.map(([key, value]) => `${key.replace("faults.", "")} ${value}`);
+  if (scenario.arrival) texts.push(`arrival × ${scenario.arrival.length}`);
+  return texts.join(" · ");
 }
 
 /**
@@ -227,6 +259,25 @@ export async function page(main, rest, saved) {
 function parseRoute(rest) {
   const found = /(?:^|&)at=(\d{1,12})(?=&|$)/.exec(rest);
   return { scenario: found ? rest.replace(found[0], "") : rest, at: Number(found?.[1] ?? 0) };
+}
+
+/**
+ * Says how a branch of a run differs from the run.
+ * @param {import("../parts/run-view.js").Result} before
+ * @param {import("../parts/run-view.js").Result} after
+ */
+function branched(before, after) {
+  if (!before.report || !after.report) return null;
+  const outcome = (/** @type {import("../parts/verdicts.js").Report} */ report) =>
+    t("run.outcome", { verdict: verdict(report).textContent ?? "", messages: number(report.messages.total) });
+  const href = `#/compare/${encode(before.scenario ?? {})}/${encode(after.scenario ?? {})}`;
+  return h(
+    "p",
+    { class: "note branch", role: "status" },
+    t("run.branched", { before: outcome(before.report), after: outcome(after.report) }),
+    " ",
+    h("a", { href }, t("run.branched-compare")),
+  );
 }
 
 /** @param {() => void} cancel */

@@ -9,8 +9,9 @@ import { t } from "../texts.js";
  * @param {import("../player.js").Player} player
  * @param {() => string} positionText returns the current position for the label
  * @param {((factor: number) => void)} [zoom] multiplies the number of events shown by a factor
+ * @param {HTMLElement} [event] description of the current event, for screens on which its panel is far away
  */
-export function playbackControls(player, positionText, zoom) {
+export function playbackControls(player, positionText, zoom, event) {
   const button = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ act) =>
     h("button", { type: "button", class: "key", "aria-label": label, title: label, on: { click: act } }, icon(glyph));
   const play = button("play", t("transport.play"), () => player.toggle());
@@ -80,6 +81,7 @@ export function playbackControls(player, positionText, zoom) {
     ),
     slider,
     label,
+    event ?? null,
     zoom
       ? h(
           "div",

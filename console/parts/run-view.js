@@ -10,11 +10,13 @@ import { Player, bindKeys } from "../player.js";
 import { number, t } from "../texts.js";
 import { formatExact, formatTime } from "../time.js";
 import { menuItems } from "./menu-items.js";
+import { choicesPanel } from "./choices.js";
 import { menu } from "./menu.js";
 import { beliefs, messages } from "./messages.js";
 import { Processes } from "./processes.js";
-import { describe } from "./describe.js";
-import { stateTable } from "./state.js";
+import { statesInvolved, stepLine, stepRecords } from "./step.js";
+import { tabList } from "./tabs.js";
+import { waiting } from "./waiting.js";
 import { playbackControls } from "./playback-controls.js";
 import { assumptions, counts, properties, verdict } from "./verdicts.js";
 
@@ -22,8 +24,8 @@ import { assumptions, counts, properties, verdict } from "./verdicts.js";
  * @typedef {{ scenario?: import("../link.js").Scenario, toml?: string, report?: import("./verdicts.js").Report,
  *   film: import("../recording.js").SegmentData, moments: import("../recording.js").Moment[], differences?: string[] | null,
  *   stopped_at?: number | null, trace?: number }} Result
- * @typedef {{ position: number, events: number, lanes: string, stamps: boolean, recording: Recording }} SavedView the position
- *   in a run
+ * @typedef {{ position: number, events: number, lanes: string, stamps: boolean, tab: string,
+ *   recording: Recording }} SavedView the position in a run
  */
 
 /**
@@ -38,6 +40,14 @@ const LANES_MOST = 64;
 const STAMPS_MOST = 16;
 /** Delay before a segment is loaded, so that dragging the slider does not load every segment it passes. */
 const LOAD_DELAY_MS = 80;
+/** Maximum width of a view whose panels are below the diagram; style.css has the same limit. */
+const NARROW = 920;
+/** Room below the diagram, and the least height of the diagram. */
+const BELOW_DIAGRAM = 44;
+const DIAGRAM_LEAST = 260;
+
+/** The tab that was chosen last; it stays chosen in the next run. */
+let chosenTab = "states";
 
 export class RunView {
   /**
@@ -70,13 +80,32 @@ export class RunView {
     const crash = (/** @type {number} */ process) => this.addFault("crash", `${process}@${formatExact(this.now)}`);
     const recover = (/** @type {number} */ process) => this.addFault("recover", `${process}@${formatExact(this.now)}`);
     this.processes = new Processes(this.recording, this.change ? { crash, recover } : {});
+    /** The current step in one line, for small screens. */
+    this.line = h("p", { class: "event-line", "aria-hidden": "true" });
     this.panels = {
       step: h("div", { class: "step" }),
+      states: h("div", { class: "states" }),
+      waiting: h("div"),
       messages: h("div"),
+      choices: h("div"),
       beliefs: h("div"),
       properties: h("div"),
       counts: h("div"),
     };
+    this.tabs = tabList(
+      t("stage.tabs"),
+      [
+        { key: "states", label: t("stage.states"), content: this.panels.states },
+        { key: "waiting", label: t("stage.waiting"), content: this.panels.waiting },
+        { key: "messages", label: t("stage.messages"), content: this.panels.messages },
+        ...(this.change ? [{ key: "choices", label: t("stage.choices"), content: this.panels.choices }] : []),
+      ],
+      saved?.tab ?? chosenTab,
+      (key) => {
+        chosenTab = key;
+        this.updateChoices();
+      },
+    );
     this.element = this.build();
     this.player.addEventListener("move", () => this.update());
     // Screen readers announce single steps, but not automatic playback.
@@ -99,7 +128,8 @@ export class RunView {
   /** Returns the current position, for a view that replaces this one. @returns {SavedView} */
   save() {
     const { stamps } = this.diagram.request;
-    return { position: this.player.position, events: this.events, lanes: this.laneText, stamps, recording: this.recording };
+    const [position, tab] = [this.player.position, this.tabs.chosen()];
+    return { position, events: this.events, lanes: this.laneText, stamps, tab, recording: this.recording };
   }
 
   destroy() {
@@ -110,7 +140,7 @@ export class RunView {
   }
 
   build() {
-    const panel = (/** @type {string} */ name, /** @type {HTMLElement} */ content, wide = false) =>
+    const panel = (/** @type {string} */ name, /** @type {Element} */ content, wide = false) =>
       h(
         "section",
         { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) },
@@ -126,14 +156,26 @@ export class RunView {
       "div",
       { class: "run-view" },
       this.notes(),
-      playbackControls(this.player, where, (factor) => this.zoom(factor)),
-      h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), this.stampsField()),
+      h(
+        "div",
+        { class: "stage" },
+        h(
+          "div",
+          { class: "stage-main" },
+          playbackControls(this.player, where, (factor) => this.zoom(factor), this.line),
+          h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), this.stampsField()),
+        ),
+        h(
+          "div",
+          { class: "stage-side" },
+          panel("step", this.panels.step),
+          report ? panel("properties", this.panels.properties) : null,
+          h("section", { class: "panel", "data-panel": "details", "aria-label": t("stage.tabs") }, this.tabs.element),
+        ),
+      ),
       h(
         "div",
         { class: "panels" },
-        panel("step", this.panels.step),
-        report ? panel("properties", this.panels.properties) : null,
-        panel("messages", this.panels.messages),
         report ? panel("counts", this.panels.counts) : null,
         panel("processes", this.processes.element, true),
         panel("beliefs", this.panels.beliefs),
@@ -184,7 +226,7 @@ export class RunView {
     const here = this.recording.has(step);
     this.element.toggleAttribute("data-loading", !here);
     if (!here) {
-      this.diagram.move(this.now, 0);
+      this.diagram.move(this.now, 0, -1);
       this.redraw();
       fill(this.panels.step, h("p", { class: "faint", text: t("step.loading") }));
       this.loadTimer = window.setTimeout(() => this.load(step), LOAD_DELAY_MS);
@@ -194,15 +236,19 @@ export class RunView {
     const global = this.recording.stateAfter(step);
     const actor = this.recording.process(step);
     const [time, event] = [this.now, this.recording.event(step)];
-    this.diagram.move(time, event);
+    this.diagram.move(time, event, actor);
     this.redraw();
     this.processes.update(global, actor);
     this.updateStep(global, step, actor);
+    this.updateChoices();
     fill(
       this.panels.messages,
       messages(global, this.change && ((record) => this.cut(record.from, record.to))),
     );
     fill(this.panels.beliefs, beliefs(global));
+    const { children, cycle, mayEnd } = waiting(global);
+    fill(this.panels.waiting, children);
+    this.tabs.mark("waiting", cycle.length > 0 ? t("waiting.has-cycle") : "", !mayEnd);
     const { report } = this.result;
     if (!report) return;
     const atEnd = step >= this.recording.length - 1;
@@ -211,6 +257,16 @@ export class RunView {
       properties(report, { time, event, atEnd }, (it) => this.goTo(it)),
     );
     fill(this.panels.counts, counts(report, global));
+  }
+
+  /** Lists what could happen next, if that is shown. */
+  updateChoices() {
+    const { change, recording, player } = this;
+    const { scenario } = this.result;
+    if (!change || !scenario || this.tabs.chosen() !== "choices" || !recording.has(player.position)) return;
+    /** @type {import("./choices.js").Fault} */
+    const fault = (kind, what, at) => this.addFault(kind, what, at);
+    fill(this.panels.choices, choicesPanel(recording, player.position, scenario, { branch: change, fault }));
   }
 
   /** @param {number} step */
@@ -236,25 +292,14 @@ export class RunView {
         h("p", { class: "faint", text: t("step.before") }),
         h("p", { class: "faint hint", text: t("step.keys") }),
       );
+      fill(this.panels.states, h("p", { class: "faint", text: t("state.before") }));
+      this.line.textContent = t("step.before");
       return;
     }
     const records = this.recording.records(step);
-    const item = (/** @type {import("../global-state.js").Record} */ record) =>
-      h("li", { class: `record ${record.type}` }, describe(record), record.body ? h("code", { text: record.body }) : null);
-    const first = records.slice(0, 12);
-    const more = records.length - first.length;
-    const before = global.previousState >= 0 ? global.texts[global.previousState] : undefined;
-    fill(
-      this.panels.step,
-      h("p", { class: "moment" }, h("strong", { text: `p${actor}` }), ` · ${formatTime(this.now)}`),
-      h(
-        "ul",
-        { class: "plain step-records" },
-        first.map(item),
-        more > 0 ? h("li", { class: "faint", text: t("step.more", { count: number(more) }) }) : null,
-      ),
-      stateTable(global.state(actor), before),
-    );
+    fill(this.panels.step, stepRecords(records, actor, this.now));
+    fill(this.panels.states, statesInvolved(global, records, actor));
+    this.line.textContent = stepLine(records, actor);
   }
 
   /** @param {number} event */
@@ -330,13 +375,23 @@ export class RunView {
    */
   redraw(isResized = false) {
     if (!this.diagram.element.isConnected) return;
-    if (isResized && Math.abs(Math.max(this.diagram.element.clientWidth, 560) - this.diagram.drawnWidth) > 8) {
+    const height = this.roomForDiagram();
+    const isTaller = Math.abs((height ?? 0) - (this.diagram.height ?? 0)) > 24;
+    if (isResized && (isTaller || Math.abs(Math.max(this.diagram.element.clientWidth, 560) - this.diagram.drawnWidth) > 8)) {
       this.diagram.window = null;
+      this.diagram.height = height;
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
     const moments = Math.ceil((this.events / EVENTS) * MOMENTS);
     this.diagram.show(this.recording.windowAround(this.player.position, this.events, moments));
+  }
+
+  /** Returns the height that the diagram may have so that it is on the screen together with the panels beside it. */
+  roomForDiagram() {
+    const top = this.diagram.element.getBoundingClientRect().top + window.scrollY;
+    const room = innerHeight - top - BELOW_DIAGRAM;
+    return this.element.clientWidth <= NARROW ? undefined : Math.max(room, DIAGRAM_LEAST);
   }
 
   /** @param {number} factor */

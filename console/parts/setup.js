@@ -33,8 +33,9 @@ const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "eventually:50
  * @param {(scenario: import("../link.js").Scenario) => void} change
  * @param {boolean} [withSeed] whether the form has a field for the seed
  * @param {HTMLElement[]} [extraDetails] further collapsible sections
+ * @param {boolean} [withChips] whether the form lists the faults
  */
-export function setup(scenario, card, change, withSeed = true, extraDetails = []) {
+export function setup(scenario, card, change, withSeed = true, extraDetails = [], withChips = true) {
   const set = (/** @type {string} */ key, /** @type {any} */ value) => {
     const { [key]: _, ...rest } = scenario;
     change(value === "" || value === undefined ? rest : { ...rest, [key]: value });
@@ -128,7 +129,7 @@ export function setup(scenario, card, change, withSeed = true, extraDetails = []
       withSeed ? number("seed", 0, 0) : null,
       traits && traits.quorums.length > 0 ? choice("quorums", ["", ...traits.quorums], "") : null,
     ),
-    faults(scenario, change),
+    faults(scenario, change, withChips),
     h(
       "div",
       { class: "setup-details" },
@@ -166,12 +167,12 @@ export function setup(scenario, card, change, withSeed = true, extraDetails = []
 }
 
 /**
- * Lists the faults of the scenario, with controls to remove and add faults.
+ * Lists the faults of the scenario, each with a button that removes it.
  * @param {import("../link.js").Scenario} scenario
  * @param {(scenario: import("../link.js").Scenario) => void} change
  */
-function faults(scenario, change) {
-  const chips = Object.entries(scenario.faults ?? {}).flatMap(([kind, all]) =>
+export function faultChips(scenario, change) {
+  return Object.entries(scenario.faults ?? {}).flatMap(([kind, all]) =>
     Array.isArray(all)
       ? all.map((fault, index) => {
           const label = t("faults.remove", { fault: `${kind} ${fault}` });
@@ -186,6 +187,16 @@ function faults(scenario, change) {
         })
       : [],
   );
+}
+
+/**
+ * Controls to add faults, and the faults of the scenario.
+ * @param {import("../link.js").Scenario} scenario
+ * @param {(scenario: import("../link.js").Scenario) => void} change
+ * @param {boolean} withChips
+ */
+function faults(scenario, change, withChips) {
+  const chips = faultChips(scenario, change);
   const kind = select(
     FAULTS.map(([value]) => ({ value, label: t(`fault.${value}`) })),
     "crash",
@@ -209,7 +220,7 @@ function faults(scenario, change) {
     "div",
     { class: "faults", role: "group", "aria-label": t("faults.label") },
     h("span", { class: "label", text: t("faults.label") }),
-    chips.length > 0 ? chips : h("span", { class: "faint", text: t("faults.none") }),
+    chips.length > 0 ? (withChips ? chips : null) : h("span", { class: "faint", text: t("faults.none") }),
     h("span", { class: "adder" }, kind, what, h("button", { type: "button", on: { click: add } }, t("faults.add"))),
   );
 }

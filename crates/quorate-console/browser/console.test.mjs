@@ -40,7 +40,8 @@ const PAGES = [
 ];
 const FIVE = "#/run?algorithm=ricart-agrawala&processes=5&requesters=all";
 const where = (page) => page.locator(".where").textContent();
-const panels = (page) => page.locator(".panels").innerText();
+const panels = async (page) =>
+  `${await page.locator(".stage-side").innerText()}\n${await page.locator(".panels").innerText()}`;
 
 for (const [name, hash, ready] of PAGES) {
   withPage(`the page ${name} is there and fits from 360 px to a projector`, async (page) => {
@@ -123,6 +124,124 @@ withPage("steps forward and back show the same", async (page) => {
   assert.match(await where(page), /^event 22 of 55/);
 });
 
+const DEADLOCK = "#/run?algorithm=maekawa-original&processes=3&requesters=all";
+
+withPage(
+  "the diagram, the event, the states and the properties are on one screen",
+  async (page) => {
+    for (const hash of [FIVE, DEADLOCK, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all"]) {
+      await visit(page, lab.address, hash);
+      await page.keyboard.press("Shift+ArrowRight");
+      for (const part of [".transport", ".diagram svg", "step", "properties", "details"]) {
+        const element = page.locator(/^\w/.test(part) ? `[data-panel="${part}"]` : part);
+        const { y, height } = await element.boundingBox();
+        assert.ok(y > 0 && y + height <= 720, `${part} of ${hash} ends at ${y + height}`);
+      }
+    }
+  },
+  { viewport: { width: 1280, height: 720 } },
+);
+
+withPage(
+  "on a phone the diagram begins in the first third, the event is in the player, and names stay",
+  async (page) => {
+    await visit(page, lab.address, DEADLOCK);
+    const { y } = await page.locator(".diagram").boundingBox();
+    assert.ok(y < 844 / 3, `the diagram begins at ${y}`);
+    await page.keyboard.press("Shift+ArrowRight");
+    assert.match(await page.locator(".transport .event-line").innerText(), /^p\d+: (receives|sends)/);
+    await page.locator(".diagram").evaluate((diagram) => (diagram.scrollLeft = 200));
+    await page.locator(".lane-names:not(.off) span", { hasText: "p2" }).waitFor();
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll("button, select, main a, nav a, input:not([type=checkbox])")]
+        .filter((it) => it.checkVisibility() && it.getBoundingClientRect().height < 43.5)
+        .map((it) => `${it.className} ${it.textContent}`),
+    );
+    assert.deepEqual(small, [], "a finger needs 44 px");
+  },
+  { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+);
+
+withPage("each step moves the playhead, and is in front of the shade", async (page) => {
+  await visit(page, lab.address, FIVE);
+  const seen = new Set();
+  for (let step = 1; step <= 55; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    seen.add(await page.locator(".playhead").getAttribute("d"));
+    assert.ok(await page.locator(".here:not(.off)").isVisible(), `step ${step}`);
+  }
+  assert.equal(seen.size, 55);
+  const inFront = () => page.locator(".current").evaluate((it) => it.compareDocumentPosition(it.ownerSVGElement.querySelector(".future")));
+  assert.equal(await inFront(), 2, "the current step comes after the shade");
+  await page.keyboard.press("Home");
+  for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
+  assert.ok((await page.locator(".current .message").count()) >= 4, "the requests that p0 sends");
+});
+
+withPage("Maekawa's deadlock: each process has its own vote, and the cycle is marked", async (page) => {
+  await visit(page, lab.address, DEADLOCK);
+  const own = await page.locator(".diagram .message").evaluateAll((all) => all.filter(({ dataset }) => dataset.from && dataset.from === dataset.to).length);
+  assert.equal(own, 6, "three requests and three votes");
+  await page.getByRole("tab", { name: "Waiting" }).click();
+  await page.getByText("No process waits for another.").waitFor();
+  await page.keyboard.press("End");
+  await page.locator(".cycle.for-good", { hasText: /Cycle: p\d → p\d → p\d/ }).waitFor();
+  assert.equal(await page.locator(".wait-for .edge.in-cycle").count(), 2);
+  assert.ok((await page.locator(".wait-for .node").count()) === 3);
+  await page.getByRole("tab", { name: "Waiting" }).focus();
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "States");
+});
+
+withPage("what happens next is chosen, the run branches, and the address keeps it", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (let step = 0; step < 11; step += 1) await page.keyboard.press("ArrowRight");
+  const before = await page.locator('[data-panel="step"]').innerText();
+  await page.getByRole("tab", { name: "Choose" }).click();
+  assert.equal(await page.locator(".choice-row.next").count(), 1);
+  await page.getByRole("button", { name: "Deliver REQUEST from p3 to p2 next" }).click();
+  await page.locator(".branch", { hasText: "This run is a branch of the one before." }).waitFor();
+  await page.waitForFunction(() => /p2[^]*receives REQUEST from p3/.test(document.querySelector('[data-panel="step"]').textContent));
+  assert.match(await where(page), /^event 12 of 55/);
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await page.locator('[data-panel="step"]').innerText(), before, "the past is the same");
+  await page.waitForFunction(() => /arrival=/.test(location.hash));
+  const address = page.url();
+  await page.goBack();
+  await page.waitForFunction(() => !/arrival=/.test(location.hash));
+  await visit(page, lab.address, address.slice(address.indexOf("#")).replace(/&at=.*/, ""));
+  for (let step = 0; step < 12; step += 1) await page.keyboard.press("ArrowRight");
+  assert.match(await page.locator('[data-panel="step"]').innerText(), /receives REQUEST from p3/);
+});
+
+withPage("of a FIFO link only the first message can be chosen, and a process crashes by a choice", async (page) => {
+  await visit(page, lab.address, `${FIVE}&delay=uniform:1ms..9ms`);
+  for (let step = 0; step < 14; step += 1) await page.keyboard.press("ArrowRight");
+  await page.getByRole("tab", { name: "Choose" }).click();
+  const links = await page.locator(".choice-row").evaluateAll((rows) => rows.map((row) => row.textContent.match(/p\d → p\d/)[0]));
+  assert.ok(links.length > 3);
+  assert.equal(new Set(links).size, links.length);
+  await page.locator(".choice-faults").getByRole("button", { name: "Crash p4" }).click();
+  await page.locator(".chip", { hasText: "crash 4@" }).waitFor();
+});
+
+test("cycles are found in a wait-for graph", async () => {
+  const { waitFor, shortestCycle } = await import(`${import.meta.dirname}/../../../console/wait-for.js`);
+  const global = (waits, down = []) => ({
+    states: waits.map((_, it) => it),
+    up: waits.map((_, it) => (down.includes(it) ? 0 : 1)),
+    waits,
+  });
+  const cycle = (waits, down) => shortestCycle(waitFor(global(waits, down)));
+  assert.deepEqual(cycle([[1], [2], []]), []);
+  assert.deepEqual(cycle([[0], []]), [], "a process that waits for itself is no cycle");
+  assert.deepEqual(cycle([[1], [2], [3], [1, 0]]), [1, 2, 3]);
+  assert.deepEqual(cycle([[1, 2], [3], [0], [1]]), [0, 2]);
+  assert.deepEqual(cycle([[1], [0]], [1]), [], "a process that is down waits for nothing");
+  const edges = waitFor(global([[1, 2], [0], []]));
+  assert.deepEqual(edges.filter((edge) => edge.inCycle).map(({ from, to }) => [from, to]), [[0, 1], [1, 0]]);
+});
+
 withPage("it plays and pauses", async (page) => {
   await visit(page, lab.address, FIVE);
   await page.getByLabel("Speed").selectOption("25");
@@ -142,11 +261,14 @@ async function spot(page, process, time) {
   const box = await page
     .locator(".diagram svg")
     .evaluate((svg) => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]);
-  const answer = await page.request.post(`${lab.address}api/diagram`, { data: { ...body, width: Math.round(box[0]), legend: true } });
-  const { left, right, from, to, lanes } = (await answer.json()).geometry;
-  const scale = shown.width / box[0];
-  const x = left + ((time - from) / (to - from)) * (right - left);
-  return [shown.x + x * scale, shown.y + lanes[process].y * scale];
+  const data = { ...body, width: Math.round(box[0]), legend: true, spread: true };
+  const answer = await page.request.post(`${lab.address}api/diagram`, { data });
+  const { steps } = (await answer.json()).geometry;
+  const after = steps.findIndex((step) => step.time > time);
+  const [a, b] = [steps[after - 1], steps[after]];
+  const x = a.x + ((time - a.time) / (b.time - a.time)) * (b.x - a.x);
+  const lane = await page.locator(`.diagram .process[data-process="${process}"] .lane`).boundingBox();
+  return [shown.x + (x * shown.width) / box[0], lane.y + lane.height / 2];
 }
 
 withPage("a process crashes where it is clicked, and all before stays", async (page) => {
@@ -170,7 +292,7 @@ withPage("a process crashes where it is clicked, and all before stays", async (p
     text
       .slice(0, text.indexOf("ASSUMPTIONS"))
       .replace(/MESSAGES SENT[^]*?PROCESSES/, "")
-      .replace(/PROPERTIES[^]*?MESSAGES UNDER WAY/, "");
+      .replace(/PROPERTIES[^]*?States/, "");
   assert.equal(happened(again), happened(early));
   await page.goBack();
   await page.locator(".verdict.holds").waitFor();
@@ -262,7 +384,7 @@ withPage("any part of a long run is seen, stepped and drawn", async (page) => {
   }
   // Steps across a segment boundary, forward and back. The listed messages in flight may differ.
   const world = async () => {
-    const texts = ["step", "counts", "processes"].map((name) => page.locator(`[data-panel="${name}"]`).innerText());
+    const texts = ["step", "details", "counts", "processes"].map((name) => page.locator(`[data-panel="${name}"]`).innerText());
     return (await Promise.all(texts)).join("\n");
   };
   await page.locator(".scrubber").fill("9999");
@@ -277,7 +399,8 @@ withPage("any part of a long run is seen, stepped and drawn", async (page) => {
   await page.keyboard.press("End");
   await here(page);
   assert.match(await where(page), /^event 32,896 of 32,896 · 257 ms/);
-  assert.equal(await page.locator('[data-panel="messages"]').innerText(), "MESSAGES UNDER WAY\n\nNo message is under way.");
+  await page.getByRole("tab", { name: "In flight" }).click();
+  assert.equal(await page.getByRole("tabpanel").innerText(), "No message is under way.");
   await page.keyboard.press(",");
   assert.match(await where(page), /· 256 ms/, "the moment before");
 });

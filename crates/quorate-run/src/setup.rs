@@ -247,6 +247,9 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     if !scenario.link_delay.is_empty() {
         return Err(("link-delay", format!("{ways_out}, and every message takes one")));
     }
+    if !scenario.arrival.is_empty() {
+        return Err(("arrival", format!("{ways_out}, and every message takes one")));
+    }
     let round = match scenario.timing {
         Some(Timing::Rounds(length)) => Some(length),
         _ => scenario.delay_bound(),

@@ -54,7 +54,7 @@ pub use run::family::replication::run_replication;
 pub use run::{DetectionUser, detection_commands};
 pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{
-    Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid, LinkDelay,
-    LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load, notation,
-    parse, plan, script, traitor,
+    Arrival, Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid,
+    LinkDelay, LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load,
+    notation, parse, plan, script, traitor,
 };

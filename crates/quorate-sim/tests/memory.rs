@@ -29,6 +29,7 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
         links: LinkModel {
             delay: delay.clone(),
             link_delay: Vec::new(),
+            arrivals: Vec::new(),
             timing: Timing::Synchronous,
             fifo: true,
         },

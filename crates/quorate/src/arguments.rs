@@ -39,7 +39,7 @@ use quorate_sim::notation::{
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::script::Script;
 use quorate_sim::trace::Format;
-use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
+use quorate_sim::{Arrival, Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 #[cfg(feature = "service")]
 pub(crate) use bench::BenchFlags;
@@ -352,6 +352,9 @@ struct TimingFlags {
     /// Message delays of the link from A to B (repeatable)
     #[arg(long, value_name = "A-B=LAW")]
     link_delay: Vec<LinkDelay>,
+    /// Let the message with this number in the trace arrive at a time, such as 17@3ms (repeatable)
+    #[arg(long, value_name = "MESSAGE@T")]
+    arrival: Vec<Arrival>,
     /// Timing model: rounds:D, synchronous, asynchronous, eventually:T or unknown-bound [default: depends on the
     /// algorithm and the delays]
     #[arg(long, value_name = "MODEL")]
@@ -596,6 +599,7 @@ impl SimFlags {
             think: SpanText(workload.think),
             delay: timing.delay,
             link_delay: timing.link_delay,
+            arrival: timing.arrival,
             timing: timing.timing,
             fifo: timing.fifo == YesNo::Yes,
             handling: SpanText(timing.handling),

@@ -71,6 +71,7 @@ fn model(n: usize) -> WorldModel {
         links: LinkModel {
             delay,
             link_delay: Vec::new(),
+            arrivals: Vec::new(),
             timing: Timing::Synchronous,
             fifo: false,
         },

@@ -21,7 +21,7 @@ pub(super) fn simplify(scenario: &Scenario) -> Vec<Scenario> {
             )*
         };
     }
-    usual!(delay link_delay timing fifo handling detector detection detection_pair server tree
+    usual!(delay link_delay arrival timing fifo handling detector detection detection_pair server tree
         quorums quorum_sets quorum_of no_cancel hand_over ids identify rank_delay clocks local_clock
         clock_offset clock_drift probes replies outlier values tolerates until patience think section
         section_of spread to servers watch capacity conflicts claim_of script);
@@ -34,7 +34,7 @@ pub(super) fn simplify(scenario: &Scenario) -> Vec<Scenario> {
             )*
         };
     }
-    drop_some!(link_delay detection_pair section_of identify local_clock watch claim_of script);
+    drop_some!(link_delay arrival detection_pair section_of identify local_clock watch claim_of script);
     all.extend(constants(&scenario.delay).map(|delay| Scenario { delay, ..scenario.clone() }));
     for law in scenario.detection.iter().flat_map(constants) {
         all.push(Scenario { detection: Some(law), ..scenario.clone() });

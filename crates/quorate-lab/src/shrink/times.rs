@@ -79,6 +79,7 @@ fn each(scenario: &mut Scenario, change: &mut dyn FnMut(&mut u64)) {
     scenario.detection.iter_mut().for_each(|law| each_law(law, change));
     let own = scenario.link_delay.iter_mut().chain(&mut scenario.detection_pair);
     own.for_each(|own| each_law(&mut own.delay, change));
+    scenario.arrival.iter_mut().for_each(|own| change(&mut own.at.0));
     for own in &mut scenario.section_of {
         own.durations.iter_mut().for_each(|duration| change(&mut duration.0));
     }

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, Time};
+use quorate_sim::Arrival;
 use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, LinkAt, Omission, Partition, ProcessAt, Recover, Slow,
     Suspect, Traitor,
@@ -38,7 +39,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             let (requests, lengths, links, detection, mut faults, expect) = parts;
             let (requesters, request, spread) = requests;
             let (section, think, handling, until, patience) = lengths;
-            let (delay, link_delay, timing, fifo) = links;
+            let (delay, link_delay, arrival, timing, fifo) = links;
             let (detector, detection, detection_pair) = detection;
             if detector != DetectorChoice::Oracle {
                 faults.suspect.clear();
@@ -56,6 +57,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 think,
                 delay,
                 link_delay,
+                arrival,
                 timing,
                 fifo,
                 handling,
@@ -141,7 +143,14 @@ fn lengths() -> impl Strategy<Value = Lengths> {
     (length(), length(), length(), option::of(length()), option::of(length()))
 }
 
-fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>, bool)> {
+type Links = (Delay, Vec<LinkDelay>, Vec<Arrival>, Option<Timing>, bool);
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let arrivals = btree_map(1u64.., moment(), 0..3);
+    arrivals.prop_map(|all| all.into_iter().map(|(message, at)| Arrival { message, at }).collect())
+}
+
+fn links(n: u32) -> impl Strategy<Value = Links> {
     let free = (delay(), vec(link_delay(n), 0..2), Just(None));
     let asynchronous = (delay(), vec(link_delay(n), 0..2), Just(Some(Timing::Asynchronous)));
     let rounds = (delay(), Just(Vec::new()), (1u64..).prop_map(|d| Some(Timing::Rounds(Span(d)))));
@@ -151,8 +160,12 @@ fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>
         moment().prop_map(Timing::Eventually),
     ];
     let bounded = (span().prop_map(Delay::Constant), Just(Vec::new()), bounded.prop_map(Some));
-    (prop_oneof![free, asynchronous, rounds, bounded], any::<bool>())
-        .prop_map(|((delay, own, timing), fifo)| (delay, own, timing, fifo))
+    (prop_oneof![free, asynchronous, rounds, bounded], arrivals(), any::<bool>()).prop_map(
+        |((delay, own, timing), arrivals, fifo)| {
+            let in_rounds = matches!(timing, Some(Timing::Rounds(_)));
+            (delay, own, if in_rounds { Vec::new() } else { arrivals }, timing, fifo)
+        },
+    )
 }
 
 fn detection(n: u32) -> impl Strategy<Value = (DetectorChoice, Option<Delay>, Vec<LinkDelay>)> {

@@ -123,7 +123,13 @@ fn deliver<O: Observer<RicartAgrawala>>(
     let model = WorldModel {
         n,
         seed: SEED,
-        links: LinkModel { delay, link_delay: Vec::new(), timing: Timing::Synchronous, fifo },
+        links: LinkModel {
+            delay,
+            link_delay: Vec::new(),
+            arrivals: Vec::new(),
+            timing: Timing::Synchronous,
+            fifo,
+        },
         handling: Span::ZERO,
         oracle: None,
         clocks: quorate_sim::Clocks::default(),

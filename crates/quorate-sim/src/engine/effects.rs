@@ -251,7 +251,11 @@ where
         if self.external.is_some() {
             return self.dispatch_externally(at, id, to, message);
         }
-        match self.network.fate(at.process, to, self.now) {
+        if let Some(delay) = self.network.overdue(id, self.now) {
+            let arrival = Moment { time: self.now + delay, process: to, ..at };
+            self.observer.late(arrival, at.process, delay);
+        }
+        match self.network.fate(id, at.process, to, self.now) {
             Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
             Fate::ArrivesTwice(first, second) => {
                 self.depart_cold(at, id, to, message.clone(), first, Departure::Sent);

@@ -5,7 +5,7 @@ use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
 use crate::random::{Random, Stream};
 use crate::scenario::notation::ProcessSelector;
 use crate::scenario::plan::{MessageFault, Plan};
-use crate::scenario::{DelaySampler, Timing};
+use crate::scenario::{Delay, DelaySampler, Timing};
 
 pub use crate::scenario::LinkModel;
 
@@ -66,6 +66,10 @@ pub struct Network {
     timing: Timing,
     delays: DelaySampler,
     exceptions: SortedMap<(ProcessId, ProcessId), DelaySampler>,
+    /// Arrivals of single messages by their numbers.
+    arrivals: SortedMap<u64, Time>,
+    /// Maximum delay that processes may rely on.
+    bound: Option<Span>,
     random: Random,
     /// Latest arrival time at each receiver, by sender. A row is allocated when it is first needed.
     latest: Option<Vec<Vec<u64>>>,
@@ -100,15 +104,21 @@ impl Network {
                 )
             })
             .collect();
-        let in_order_anyway = model.delay.is_constant()
-            && model.link_delay.iter().all(|own| own.delay.is_constant())
-            && !matches!(model.timing, Timing::Eventually(_))
-            || matches!(model.timing, Timing::Rounds(_));
+        let laws = model.link_delay.iter().map(|own| &own.delay).chain([&model.delay]);
+        let delay_bound =
+            laws.map(Delay::bound).try_fold(Span::ZERO, |most, own| Some(most.max(own?)));
+        let in_order_anyway = model.arrivals.is_empty()
+            && (model.delay.is_constant()
+                && model.link_delay.iter().all(|own| own.delay.is_constant())
+                && !matches!(model.timing, Timing::Eventually(_))
+                || matches!(model.timing, Timing::Rounds(_)));
         let mut network = Self {
             n,
             timing: model.timing,
             delays: DelaySampler::new(model.delay.clone()),
             exceptions,
+            arrivals: model.arrivals.iter().map(|own| (own.message, own.at)).collect(),
+            bound: delay_bound.filter(|_| model.timing.is_synchronous()),
             random: Random::new(seed, Stream::Delays),
             latest: (model.fifo && !in_order_anyway).then(|| vec![Vec::new(); n]),
             weight: 0,
@@ -129,12 +139,12 @@ impl Network {
     /// Decides what happens to a message that is sent now. A message
     /// from a process to itself takes no time and is never lost.
     #[inline(always)]
-    pub fn fate(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
+    pub fn fate(&mut self, message: u64, from: ProcessId, to: ProcessId, now: Time) -> Fate {
         if from == to {
             return Fate::Arrives(now);
         }
         if !self.healthy {
-            return self.fate_with_faults(from, to, now);
+            return self.chosen_fate(message, from, to, now);
         }
         Fate::Arrives(self.arrival(from, to, now))
     }
@@ -204,10 +214,41 @@ impl Network {
         self.healthy = rates == [0.0; 4]
             && self.dead.is_empty()
             && self.partition_of.is_empty()
-            && self.armed_faults.is_empty();
+            && self.armed_faults.is_empty()
+            && self.arrivals.is_empty();
     }
 
+    /// The fate, with the arrival that was chosen for this message, if any. On a FIFO link it does not overtake earlier ones.
     #[cold]
+    fn chosen_fate(&mut self, message: u64, from: ProcessId, to: ProcessId, now: Time) -> Fate {
+        let link = |latest: &mut Vec<Vec<u64>>| latest[from.index()].get(to.index()).copied();
+        let earlier = self.latest.as_mut().and_then(link).unwrap_or(0);
+        let fate = self.fate_with_faults(from, to, now);
+        let Some(chosen) = self.arrivals.get(&message).copied() else { return fate };
+        let chosen = chosen.max(now).max(Time(earlier));
+        if let Some(latest) = &mut self.latest
+            && let Some(last) = latest[from.index()].get_mut(to.index())
+        {
+            *last = chosen.0;
+        }
+        match fate {
+            Fate::Arrives(_) => Fate::Arrives(chosen),
+            Fate::ArrivesChanged(_, choice) => Fate::ArrivesChanged(chosen, choice),
+            Fate::ArrivesTwice(_, second) => Fate::ArrivesTwice(chosen, second),
+            Fate::Lost(_) => fate,
+        }
+    }
+
+    /// The delay of a message that is sent now and arrives at a chosen time, if processes rely on a shorter one.
+    #[inline(always)]
+    pub fn overdue(&self, message: u64, now: Time) -> Option<Span> {
+        if self.arrivals.is_empty() {
+            return None;
+        }
+        let delay = self.arrivals.get(&message)?.since(now);
+        self.bound.filter(|bound| delay > *bound).map(|_| delay)
+    }
+
     fn fate_with_faults(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
         if let Some(loss) = self.block_reason(from, to) {
             return Fate::Lost(loss);

@@ -259,6 +259,7 @@ fn summarise<M: Monitors>(
     // Promises are counted in message delays, so they say nothing about messages of different delays.
     let equal_delays =
         matches!(scenario.delay, Delay::Constant(_)) && scenario.link_delay.is_empty();
+    let equal_delays = equal_delays && scenario.arrival.is_empty();
     if report.cost.kept.is_some() && equal_delays && scenario.handling.0 == Span::ZERO {
         report.delays.compare();
     }

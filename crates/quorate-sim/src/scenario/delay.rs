@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::Span;
+use quorate_core::{Span, Time};
 
 use super::notation::{Link, NotationError, parse_span, serde_as_text};
 use crate::random::Random;
@@ -268,12 +268,47 @@ impl fmt::Display for LinkDelay {
     }
 }
 
-serde_as_text!(Delay, LinkDelay);
+/// The arrival of one message at a chosen time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Number of the message in the trace: its position among all messages that are sent, starting with 1.
+    pub message: u64,
+    /// The time of its arrival, or of its sending if that is later.
+    pub at: Time,
+}
+
+impl FromStr for Arrival {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("a message number and a time, such as 17@3ms", text);
+        let (message, at) = text.split_once('@').ok_or_else(error)?;
+        let message = message.parse().ok().filter(|message| *message > 0).ok_or_else(error)?;
+        Ok(Self { message, at: Time(parse_span(at)?.0) })
+    }
+}
+
+impl fmt::Display for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.message, self.at)
+    }
+}
+
+serde_as_text!(Delay, LinkDelay, Arrival);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Stream;
+
+    #[test]
+    fn arrivals_print_as_they_read() {
+        for text in ["1@0", "17@3ms", "17@3000001ns"] {
+            assert_eq!(text.parse::<Arrival>().map(|arrival| arrival.to_string()).unwrap(), text);
+        }
+        for text in ["", "17", "0@1ms", "a@1ms", "17@", "17@-1ms", "17@1ms..2ms"] {
+            assert!(text.parse::<Arrival>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn laws_print_as_they_read() {

@@ -8,7 +8,7 @@ use quorate_core::{Assumption, ProcessId, Profile, Property, Span, Time, VCube};
 use serde::{Deserialize, Serialize};
 
 use super::claims::{ClaimOf, ConflictsText};
-use super::delay::{Delay, LinkDelay};
+use super::delay::{Arrival, Delay, LinkDelay};
 use super::expect::Expect;
 use super::fault::{Faults, ProcessAt};
 use super::local_clock::LocalClock;
@@ -64,6 +64,9 @@ pub struct Scenario {
     /// Delay distributions of single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link_delay: Vec<LinkDelay>,
+    /// Arrivals of single messages, by their numbers in the trace: `17@3ms`. All other delays stay the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrival: Vec<Arrival>,
     /// The timing model; default: synchronous if all delays are bounded, otherwise asynchronous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
@@ -302,6 +305,7 @@ impl Scenario {
             think: SpanText::default(),
             delay: constant_millisecond(),
             link_delay: Vec::new(),
+            arrival: Vec::new(),
             timing: None,
             fifo: yes(),
             handling: SpanText::default(),

@@ -2,7 +2,7 @@
 
 use quorate_core::{DelayBounds, Span};
 
-use super::delay::{Delay, LinkDelay};
+use super::delay::{Arrival, Delay, LinkDelay};
 use super::description::Scenario;
 use super::timing::Timing;
 
@@ -13,6 +13,8 @@ pub struct LinkModel {
     pub delay: Delay,
     /// Delay distributions of single links.
     pub link_delay: Vec<LinkDelay>,
+    /// Messages that arrive at chosen times.
+    pub arrivals: Vec<Arrival>,
     /// The timing model, which may bound or stretch the delays.
     pub timing: Timing,
     /// Whether links keep the order of messages (FIFO).
@@ -23,7 +25,8 @@ impl Scenario {
     /// The model of the links.
     pub fn links(&self) -> LinkModel {
         let (delay, link_delay) = (self.delay.clone(), self.link_delay.clone());
-        LinkModel { delay, link_delay, timing: self.timing(), fifo: self.fifo }
+        let (arrivals, timing, fifo) = (self.arrival.clone(), self.timing(), self.fifo);
+        LinkModel { delay, link_delay, arrivals, timing, fifo }
     }
 
     /// The timing model; by default the strongest model that the delays allow.

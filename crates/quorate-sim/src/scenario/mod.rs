@@ -24,7 +24,7 @@ mod verdict;
 
 pub use claims::{ClaimOf, ConflictsText, DEFAULT_CAPACITY, GivenClaim};
 pub use clocks::Clocks;
-pub use delay::{DELAY_FILE_BYTES_MOST, Delay, DelaySampler, LinkDelay, Parameter};
+pub use delay::{Arrival, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, LinkDelay, Parameter};
 pub use description::{DetectorChoice, Requesters, Scenario};
 pub use expect::Expect;
 pub use link_model::LinkModel;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
 use super::claims::GivenClaim;
+use super::delay::Arrival;
+
 use super::description::{DetectorChoice, Requesters, Scenario};
 use super::notation::{Link, OFFSET_MOST, PROCESSES_MOST, ProcessSelector};
 use super::timing::Timing;
@@ -203,6 +205,13 @@ impl Scenario {
             "link-delay",
             self.link_delay.iter().map(|own| (own.link.from, own.link.to)),
         )?;
+        for (index, own) in self.arrival.iter().enumerate() {
+            let is_same = |earlier: &Arrival| earlier.message == own.message;
+            if self.arrival[..index].iter().any(is_same) {
+                let problem = format!("message {} arrives at two times", own.message);
+                return Err(Invalid::at("arrival", index, problem));
+            }
+        }
         let Some(timing) = self.timing else { return Ok(()) };
         let laws = self.link_delay.iter().map(|own| &own.delay).chain([&self.delay]);
         if let Some(law) =
@@ -213,6 +222,9 @@ impl Scenario {
         }
         if matches!(timing, Timing::Rounds(_)) && !self.link_delay.is_empty() {
             return Err(Invalid::new("link-delay", "in rounds, every message takes one round"));
+        }
+        if matches!(timing, Timing::Rounds(_)) && !self.arrival.is_empty() {
+            return Err(Invalid::new("arrival", "in rounds, every message takes one round"));
         }
         Ok(())
     }

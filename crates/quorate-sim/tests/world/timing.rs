@@ -23,6 +23,58 @@ fn listed_delays_are_taken_in_the_order_of_sending() {
     assert_eq!(log, ["4 p2: 1 from p0, the 1", "4 p1: 2 from p0, the 1", "9 p1: 1 from p0, the 2"]);
 }
 
+#[test]
+fn a_message_arrives_when_it_is_told_to_and_no_earlier_than_it_is_sent() {
+    let commands = [(0, 0, TestCommand::Broadcast(1)), (1, 20, TestCommand::SendTo(2, 7))];
+    let log = run("arrival = [\"2@3\", \"3@12\"]", &commands);
+    assert_eq!(
+        log,
+        ["3 p2: 1 from p0, the 1", "10 p1: 1 from p0, the 1", "20 p2: 7 from p1, the 2"]
+    );
+    let late = run("arrival = [\"1@500\"]", &commands);
+    assert_eq!(
+        late,
+        ["10 p2: 1 from p0, the 1", "30 p2: 7 from p1, the 2", "500 p1: 1 from p0, the 1"]
+    );
+}
+
+/// The delay of a message with a chosen arrival is drawn all the same.
+#[test]
+fn a_chosen_arrival_changes_no_other_delay() {
+    let send = |word: u32| (word % 3, u64::from(word), TestCommand::SendTo((word + 1) % 3, word));
+    let commands: Vec<_> = (0..30).map(send).collect();
+    let toml = "delay = \"uniform:1..50\"\nfifo = false\n";
+    let others = |log: Vec<String>| -> Vec<String> {
+        log.into_iter().filter(|line| !line.contains(": 9 from")).collect()
+    };
+    let usual = run(toml, &commands);
+    let chosen = run(&format!("{toml}arrival = [\"10@200\"]"), &commands);
+    assert!(chosen.last().is_some_and(|line| line.starts_with("200 p1: 9 from p0")), "{chosen:?}");
+    // The numbers of the receptions of p1 shift, so only the times and words are compared.
+    let times = |log: Vec<String>| -> Vec<String> {
+        others(log)
+            .iter()
+            .map(|line| line.split(',').next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    assert_eq!(times(chosen), times(usual));
+}
+
+#[test]
+fn a_chosen_arrival_keeps_the_order_of_a_fifo_link() {
+    let commands: Vec<_> = (0..3).map(|word| (0, 0, TestCommand::SendTo(1, word))).collect();
+    let log = run("arrival = [\"1@30\", \"3@2\"]", &commands);
+    assert_eq!(
+        log,
+        ["30 p1: 0 from p0, the 1", "30 p1: 1 from p0, the 2", "30 p1: 2 from p0, the 3"]
+    );
+    let loose = run("fifo = false\narrival = [\"1@30\", \"3@2\"]", &commands);
+    assert_eq!(
+        loose,
+        ["2 p1: 2 from p0, the 1", "10 p1: 1 from p0, the 2", "30 p1: 0 from p0, the 3"]
+    );
+}
+
 fn words_heard_by_p1(toml: &str) -> Vec<String> {
     let commands: Vec<_> =
         (0..30).map(|word| (0, u64::from(word), TestCommand::SendTo(1, word))).collect();

@@ -40,7 +40,7 @@ pub(crate) struct ViewFlags {
     /// Give each step a column of its own, so that steps at one time can be told apart. Messages of
     /// a process to itself are drawn then, also if they take no time
     #[arg(long)]
-    spread: bool,
+    by_step: bool,
     /// Colours: auto (the reader's preference; light in a PNG), light or dark [default: auto]
     #[arg(long, value_name = "THEME")]
     theme: Option<Theme>,
@@ -77,7 +77,7 @@ impl ViewFlags {
             processes: lanes.map(|process| process.number()).collect(),
             max_arrows: self.arrows.unwrap_or(defaults.max_arrows),
             stamps: self.stamps,
-            spread: self.spread,
+            spread: self.by_step,
             ..defaults
         }
     }
@@ -90,7 +90,7 @@ impl ViewFlags {
             ("--arrows", self.arrows.is_some()),
             ("--width", self.width.is_some()),
             ("--theme", self.theme.is_some()),
-            ("--spread", self.spread),
+            ("--by-step", self.by_step),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
