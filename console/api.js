@@ -1,5 +1,7 @@
 // Requests to the lab server. The page sends requests to no other host.
 
+import { t } from "./texts.js";
+
 /** A failed request. The message gives the reason; `key` is the scenario key that caused it, if any. */
 export class ApiError extends Error {
   /**
@@ -14,6 +16,28 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether a request failed because the server did not answer. @param {unknown} error */
+export function isUnreachable(error) {
+  return error instanceof ApiError && error.status === 0;
+}
+
+/** Pause between two attempts to reach a server that does not answer. */
+const RETRY_MS = 2_000;
+
+/**
+ * Calls `act` once the server answers again. Returns a function that stops waiting.
+ * @param {() => void} act
+ */
+export function whenReachable(act) {
+  const timer = window.setInterval(async () => {
+    const response = await fetch("icon.svg", { cache: "no-store" }).catch(() => null);
+    if (!response?.ok) return;
+    window.clearInterval(timer);
+    act();
+  }, RETRY_MS);
+  return () => window.clearInterval(timer);
+}
+
 /**
  * @param {string} path
  * @param {RequestInit} [options]
@@ -22,7 +46,7 @@ export class ApiError extends Error {
 async function request(path, options) {
   const response = await fetch(`api/${path}`, options).catch((error) => {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("the lab does not answer; is it still running?", null, 0);
+    throw new ApiError(t("problem.unreachable"), null, 0);
   });
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
@@ -99,6 +123,10 @@ let cataloguePromise;
  * @returns {Promise<Catalogue>}
  */
 export function catalogue() {
-  cataloguePromise ??= get("algorithms");
+  cataloguePromise ??= get("algorithms").catch((error) => {
+    // The next call asks again.
+    cataloguePromise = undefined;
+    throw error;
+  });
   return cataloguePromise;
 }

@@ -1,8 +1,10 @@
 // The frame of the console: navigation, language and colour theme.
 
+import { ApiError } from "./api.js";
 import { h, fill } from "./dom.js";
 import { icon } from "./icons.js";
 import { LANGUAGES, language, preferredLanguage, setLanguage, t } from "./texts.js";
+import { problemNotice } from "./parts/problem.js";
 import { bindKeys } from "./player.js";
 
 /**
@@ -35,36 +37,73 @@ const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
 const skip = document.querySelector(".skip");
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 
+/** Time after which a page that is not there yet is announced. */
+const SLOW_MS = 300;
+/** Pause between two attempts to load the texts. */
+const RETRY_MS = 2_000;
+
 /** @type {void | MountedPage} */
 let mounted;
 let showCount = 0;
 
 function currentRoute() {
   const [, name = INITIAL_PAGE, rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
-  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: INITIAL_PAGE, rest: "" };
+  const isKnown = PAGES.some(([known]) => known === name);
+  const isEmpty = ["", "#", "#/"].includes(location.hash);
+  return isKnown && (isEmpty || location.hash.startsWith("#/")) ? { name, rest, isKnown } : { name: INITIAL_PAGE, rest: "", isKnown: false };
 }
 
 /** @param {any} [saved] state that the page saved before it was shown again */
 async function show(saved) {
   const turn = (showCount += 1);
-  const { name, rest } = currentRoute();
+  const { name, rest, isKnown } = currentRoute();
+  const address = location.hash;
   drawBar(name);
   document.title = `${t(`page.${name}`)} · quorate`;
   const load = PAGES.find(([known]) => known === name)?.[1];
   if (!load) return;
-  const { page } = await load();
-  if (turn !== showCount) return;
-  mounted?.leave?.();
-  mounted = undefined;
-  bindKeys(null);
   const container = h("div", { class: `page page-${name}` });
-  main.replaceChildren(container);
-  const newPage = await page(container, rest, saved);
+  // A page that is there quickly needs no notice.
+  const slow = window.setTimeout(() => turn === showCount && main.replaceChildren(loadingNotice()), SLOW_MS);
+  /** @type {void | MountedPage} */
+  let newPage;
+  /** @type {() => void} */
+  let again = () => {
+    show(saved);
+  };
+  try {
+    const { page } = await load().catch(() => {
+      // A browser may remember that a script could not be loaded, so the whole page is loaded again.
+      again = () => location.reload();
+      throw new ApiError(t("problem.unreachable"), null, 0);
+    });
+    if (turn !== showCount) return;
+    mounted?.leave?.();
+    mounted = undefined;
+    bindKeys(null);
+    window.clearTimeout(slow);
+    main.replaceChildren(container);
+    newPage = await page(container, rest, saved);
+  } catch (error) {
+    if (turn !== showCount) return;
+    const { element, stop } = problemNotice(error, again);
+    main.replaceChildren(element);
+    mounted = { leave: stop };
+    main.dataset.shown = String(turn);
+    return;
+  } finally {
+    window.clearTimeout(slow);
+  }
   // The user may have navigated to another page in the meantime.
   if (turn !== showCount) return newPage?.leave?.();
+  if (!isKnown) container.prepend(h("p", { class: "note", role: "alert", text: t("page.unknown", { address: address.slice(0, 80) }) }));
   mounted = newPage;
   // Browser tests wait for this attribute to change.
   main.dataset.shown = String(turn);
+}
+
+function loadingNotice() {
+  return h("p", { class: "waiting", role: "status", text: t("page.loading") });
 }
 
 /** @param {string} name */
@@ -125,11 +164,22 @@ function setTheme(theme) {
 
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-await setLanguage(preferredLanguage());
 // The fragment is the address of a page, so the skip link must not change it.
 skip?.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
 window.addEventListener("hashchange", () => show());
-await show();
+
+/** Shows the first page once the texts are there. Without them there is no text in any other language. */
+async function begin() {
+  try {
+    await setLanguage(preferredLanguage());
+  } catch {
+    main.replaceChildren(h("p", { class: "problem", role: "alert", text: "The server does not answer. Trying again…" }));
+    window.setTimeout(begin, RETRY_MS);
+    return;
+  }
+  await show();
+}
+await begin();

@@ -18,9 +18,14 @@ let lessonsPromise;
 
 /** @type {import("../main.js").Page} */
 export async function page(main, rest, saved) {
-  lessonsPromise ??= get("lessons");
+  lessonsPromise ??= get("lessons").catch((error) => {
+    lessonsPromise = undefined;
+    throw error;
+  });
   const lessons = await lessonsPromise;
-  const index = Math.max(0, Math.min(lessons.length - 1, Number(rest || 1) - 1));
+  const asked = rest === "" ? 1 : Number(rest);
+  const isKnown = Number.isInteger(asked) && asked >= 1 && asked <= lessons.length;
+  const index = isKnown ? asked - 1 : 0;
   const { lesson, keys } = lessons[index];
   const localized = (/** @type {Texts} */ texts) => texts[language] ?? texts.en;
   /** @type {import("../parts/run-view.js").Result} */
@@ -74,6 +79,7 @@ export async function page(main, rest, saved) {
       h(
         "article",
         { class: "lesson" },
+        isKnown ? null : h("p", { class: "note", role: "alert", text: t("lessons.unknown", { which: rest, all: lessons.length }) }),
         h(
           "div",
           { class: "heading" },

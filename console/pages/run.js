@@ -1,12 +1,13 @@
 // Run: choose an algorithm, configure a run, watch it, and inject faults.
 
-import { catalogue, post } from "../api.js";
+import { catalogue, isUnreachable, post } from "../api.js";
 import { INITIAL_SCENARIO, defaultScenario } from "../defaults.js";
 import { fill, h } from "../dom.js";
 import { parse } from "../drawing.js";
 import { decode, encode } from "../link.js";
 import { cards, facts } from "../parts/cards.js";
 import { familyName } from "../parts/describe.js";
+import { problemNotice } from "../parts/problem.js";
 import { faultChips, setup } from "../parts/setup.js";
 import { RunView } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
@@ -22,6 +23,8 @@ export async function page(main, rest, saved) {
   let runView = null;
   /** @type {AbortController | null} */
   let pending = null;
+  /** Stops waiting for a server that does not answer. */
+  let stopWaiting = () => {};
   /** The address of the run, without the position in it. */
   let currentAddress = route.scenario;
   /** @type {import("../parts/run-view.js").Result | null} */
@@ -180,6 +183,7 @@ export async function page(main, rest, saved) {
    */
   const start = async (request, at, origin) => {
     pending?.abort();
+    stopWaiting();
     pending = new AbortController();
     main.setAttribute("aria-busy", "true");
     // The notice appears only if the run takes longer than 400 ms.
@@ -208,11 +212,16 @@ export async function page(main, rest, saved) {
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       const words = name === "AbortError" ? t("run.cancelled") : message;
-      fill(problem, h("p", { class: "problem", lang: name === "AbortError" ? undefined : "en" }, words));
+      stopWaiting();
+      if (isUnreachable(error)) {
+        const notice = problemNotice(error, () => start(request, at, origin));
+        stopWaiting = notice.stop;
+        fill(problem, notice.element);
+      } else fill(problem, h("p", { class: "problem", lang: name === "AbortError" ? undefined : "en" }, words));
       if (!runView) {
         fill(title, h("h1", { text: String(scenario.algorithm ?? t("page.run")) }));
         drawForm(request.toml ?? "");
-        openSetup(true);
+        if (!isUnreachable(error)) openSetup(true);
       }
       const key = /** @type {any} */ (error).key;
       const invalidField = key && form.querySelector(`[data-key="${CSS.escape(String(key).replace("faults.", ""))}"]`);
@@ -232,6 +241,7 @@ export async function page(main, rest, saved) {
   return {
     leave: () => {
       window.clearTimeout(addressTimer);
+      stopWaiting();
       pending?.abort();
       runView?.destroy();
     },

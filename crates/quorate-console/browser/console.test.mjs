@@ -225,6 +225,58 @@ withPage("of a FIFO link only the first message can be chosen, and a process cra
   await page.locator(".chip", { hasText: "crash 4@" }).waitFor();
 });
 
+withPage("an address that leads nowhere gets a page and a message", async (page) => {
+  await visit(page, lab.address, "#/lessons/abc", ".lesson .diagram svg");
+  assert.match(await page.locator(".note").first().innerText(), /There is no lesson abc; there are lessons 1 to \d+/);
+  await visit(page, lab.address, "#/nonsense");
+  assert.match(await page.locator(".note").first().innerText(), /There is no page #\/nonsense/);
+  await visit(page, lab.address, "#/lessons/2", ".lesson .diagram svg");
+  assert.equal(await page.locator(".note").count(), 0);
+});
+
+test("a server that does not answer is waited for", async () => {
+  const { page, close } = await openPage(browser, lab.address);
+  try {
+    await visit(page, lab.address, FIVE);
+    await page.context().setOffline(true);
+    await page.evaluate(() => (location.hash = "#/lessons/3"));
+    await page.locator(".problem", { hasText: "The server does not answer." }).waitFor();
+    await page.evaluate(() => (location.hash = "#/run?algorithm=central&processes=3"));
+    await page.locator(".problem", { hasText: "tries again by itself" }).waitFor();
+    await page.context().setOffline(false);
+    await page.locator("h1", { hasText: "central" }).waitFor();
+    await page.locator(".diagram svg").waitFor();
+    assert.equal(await page.locator(".problem").count(), 0);
+    // While a run is shown, a change is repeated once the server is back.
+    await page.context().setOffline(true);
+    await page.locator(".fold").click();
+    await page.locator("[data-key=seed]").fill("7");
+    await page.locator("[data-key=seed]").press("Enter");
+    await page.locator(".problem", { hasText: "The server does not answer." }).waitFor();
+    assert.ok(await page.locator(".diagram svg").isVisible(), "the run stays");
+    await page.context().setOffline(false);
+    await page.waitForFunction(() => /seed=7/.test(location.hash));
+    assert.equal(await page.locator(".problem").count(), 0);
+  } finally {
+    await close();
+  }
+});
+
+test("the first page loads no script that it has not announced", async () => {
+  const { page, close } = await openPage(browser, lab.address);
+  try {
+    const loaded = [];
+    page.on("request", (request) => loaded.push(new URL(request.url()).pathname.slice(1)));
+    await visit(page, lab.address, "#/run");
+    const announced = await page.locator("link[rel=modulepreload]").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    const scripts = loaded.filter((path) => path.endsWith(".js"));
+    assert.deepEqual(scripts.filter((path) => !announced.includes(path)), []);
+    assert.deepEqual(announced.filter((path) => !scripts.includes(path)), []);
+  } finally {
+    await close();
+  }
+});
+
 test("cycles are found in a wait-for graph", async () => {
   const { waitFor, shortestCycle } = await import(`${import.meta.dirname}/../../../console/wait-for.js`);
   const global = (waits, down = []) => ({

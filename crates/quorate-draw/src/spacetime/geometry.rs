@@ -35,7 +35,7 @@ pub struct Lane {
     pub y: f64,
 }
 
-/// Column of one step.
+/// Column of one step of a spread picture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepColumn {
     /// Number of the event.
@@ -44,7 +44,7 @@ pub struct StepColumn {
     pub process: u32,
     /// Time of the event, in nanoseconds.
     pub time: u64,
-    /// Column, in pixels.
+    /// Column of the step, in pixels from the left edge.
     pub x: f64,
 }
 
