@@ -375,9 +375,8 @@ fn judge<'m, M: Monitors>(
         let found = finding.violation;
         (report(property, promised, finding.status, detail, found), found)
     };
-    // Few algorithms have logical clocks. For the others the clock condition is left out.
     let concerns = |property: &Property| {
-        *property != Property::ClockCondition
+        !property.is_rare()
             || profile.guarantees.contains(property)
             || scenario.watches(*property)
     };
