@@ -57,10 +57,9 @@ pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 pub use message::{
     Call, Entry, Name, Part, Presented, Rank, Report, RequestStatus, ToCandidate, ToVoter, Wanted,
 };
-pub use process::{
-    ChangingMessage, ChangingTimer, LeasedQuorum, LeasedQuorumChanging, Members, OverLocks, Timer,
-};
+pub use process::{ChangingMessage, ChangingTimer, LeasedQuorumChanging, Members};
 pub use process::{ClientName, FollowedClient, FollowedKind, FollowedLock, Restart};
+pub use process::{LeasedQuorum, OverLocks, Timer};
 pub use terms::Terms;
 pub use voter::{Memory, PeerMessage, Record, RestartId, Voter, VoterEffect, VoterEffects};
 pub use voter_session::VoterSession;

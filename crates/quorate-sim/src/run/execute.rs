@@ -376,9 +376,7 @@ fn judge<'m, M: Monitors>(
         (report(property, promised, finding.status, detail, found), found)
     };
     let concerns = |property: &Property| {
-        !property.is_rare()
-            || profile.guarantees.contains(property)
-            || scenario.watches(*property)
+        !property.is_rare() || profile.guarantees.contains(property) || scenario.watches(*property)
     };
     Property::of(M::FAMILY).filter(concerns).map(report_of).collect()
 }

@@ -439,6 +439,8 @@ impl Algorithm for LeasedQuorumChanging {
 
 #[cfg(test)]
 mod tests {
+    use quorate_core::Time;
+
     use super::*;
 
     fn set<const N: usize>(voters: [u32; N]) -> ProcessSet {
@@ -459,5 +461,22 @@ mod tests {
             let opposite = wanted(&first_voters(n), n, operator, 2);
             assert!(opposite.is_disjoint(&first_voters(n)), "{n}");
         }
+    }
+
+    #[test]
+    fn a_voter_whose_client_waits_proposes_other_voters() {
+        let (mut out, zero) = (Effects::new(Time::ZERO), ProcessId::new(0));
+        let mut process = LeasedQuorumChanging::new(&Setup::new(2), zero);
+        let answer = ChainMessage::Progress { index: 0, settled: true, progress: None };
+        process.on_message(ProcessId::new(1), ChangingMessage::of_chain(answer), &mut out);
+        assert_eq!(process.chain.present().index, 0, "it has no request");
+        process.on_command(Command::Acquire, &mut out).expect("it is idle");
+        let present = process.chain.present();
+        assert_eq!((present.index, &present.target().voters), (1, &set([1])));
+        assert_eq!(process.changes, CHANGES_MOST - 1);
+        assert_eq!(process.lock.client.candidate().electorate().index(), 1);
+        let mut other = LeasedQuorumChanging::new(&Setup::new(2), ProcessId::new(1));
+        other.on_command(Command::Acquire, &mut out).expect("it is idle");
+        assert_eq!((other.chain.present().index, other.changes), (0, CHANGES_MOST), "no voter");
     }
 }
