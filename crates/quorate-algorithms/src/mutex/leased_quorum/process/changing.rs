@@ -161,21 +161,11 @@ impl LeasedQuorumChanging {
         Self { lock, chain, n: setup.n, changes, delay, is_ticking: false }
     }
 
-    /// Handles an input. Then proposes other voters, if the process is a voter with a request and no change is in progress as far
-    /// as it knows.
-    fn handle<T>(
-        &mut self,
-        out: &mut Effects<Self>,
-        input: impl FnOnce(&mut Self, &mut Effects<Self>) -> T,
-    ) -> T {
-        let result = input(self, out);
-        if self.changes > 0 && self.lock.request.is_some() && !self.chain.proposes() {
-            self.propose(out);
+    /// Proposes other voters, if the process is a voter with a request and no change is in progress as far as it knows.
+    fn propose_if_settled(&mut self, out: &mut Effects<Self>) {
+        if self.changes == 0 || self.lock.request.is_none() || self.chain.proposes() {
+            return;
         }
-        result
-    }
-
-    fn propose(&mut self, out: &mut Effects<Self>) {
         let present = &self.chain.present().voters;
         let voters = wanted(&present.voters, self.n, self.lock.id, self.changes);
         let wanted = Members { voters, ..present.clone() };
@@ -276,36 +266,39 @@ impl Process for LeasedQuorumChanging {
     type Misuse = Misuse;
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
-        self.handle(out, |this, out| this.with_lock(out, |lock, out| lock.on_command(command, out)))
+        self.with_lock(out, |lock, out| lock.on_command(command, out))?;
+        self.propose_if_settled(out);
+        Ok(())
     }
 
     fn on_message(&mut self, from: ProcessId, message: ChangingMessage, out: &mut Effects<Self>) {
-        self.handle(out, |this, out| match message {
+        match message {
             ChangingMessage::Lock(message) => {
-                if is_of_later(&message, this.chain.present().index) {
-                    this.with_chain(out, |chain, _, effects| chain.ask(from, effects));
+                if is_of_later(&message, self.chain.present().index) {
+                    self.with_chain(out, |chain, _, effects| chain.ask(from, effects));
                 }
-                this.with_lock(out, |lock, out| lock.on_message(from, message, out));
+                self.with_lock(out, |lock, out| lock.on_message(from, message, out));
             }
             ChangingMessage::Chain(message) => {
-                this.with_chain(out, |chain, _, effects| chain.on_message(from, *message, effects));
+                self.with_chain(out, |chain, _, effects| chain.on_message(from, *message, effects));
             }
-        });
+        }
+        self.propose_if_settled(out);
     }
 
     fn on_timer(&mut self, timer: ChangingTimer, out: &mut Effects<Self>) {
-        self.handle(out, |this, out| match timer {
+        match timer {
             ChangingTimer::Lock(timer) => {
-                this.with_lock(out, |lock, out| lock.on_timer(timer, out));
+                self.with_lock(out, |lock, out| lock.on_timer(timer, out));
             }
-            ChangingTimer::Chain => this.tick(out),
-        });
+            ChangingTimer::Chain => self.tick(out),
+        }
+        self.propose_if_settled(out);
     }
 
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
-        self.handle(out, |this, out| {
-            this.with_lock(out, |lock, out| lock.on_belief(belief, out));
-        });
+        self.with_lock(out, |lock, out| lock.on_belief(belief, out));
+        self.propose_if_settled(out);
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
