@@ -98,6 +98,9 @@ pub trait Algorithm: Process<Message: Sendable> {
     /// The stable property that the algorithm detects, if it detects one.
     const STABLE_PROPERTY: StableProperty = StableProperty::Termination;
 
+    /// Whether faults during a long stay in the critical section matter, so that campaigns let users stay for many message delays.
+    const LONG_STAYS: bool = false;
+
     /// Whether clocks count every message, or registers are read again and again, so that few states recur and only very small
     /// worlds can be explored.
     const STATES_RARELY_RECUR: bool = false;

@@ -39,8 +39,8 @@ use crate::multicast::{
     TotalLamport, TotalSequencer, VcubeMulticast,
 };
 use crate::mutex::{
-    AgrawalElAbbadi, Bakery, Central, CentralElected, Lamport, LeasedQuorum, Maekawa,
-    MaekawaOriginal, Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping,
+    AgrawalElAbbadi, Bakery, Central, CentralElected, Lamport, LeasedQuorum, LeasedQuorumChanging,
+    Maekawa, MaekawaOriginal, Quorum, QuorumMajority, QuorumPublished, QuorumPublishedDropping,
     QuorumVcubeMulticast, QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority,
     Singhal, SuzukiKasami, TokenRing,
 };
@@ -115,6 +115,7 @@ catalogue! {
     mutex QuorumPublishedDropping,
     piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,
+    mutex LeasedQuorumChanging,
     mutex Bakery,
     election AnnounceAll,
     election ChangRoberts,

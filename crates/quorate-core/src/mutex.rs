@@ -16,6 +16,9 @@ pub enum Command {
 pub enum Output {
     /// The user has entered the critical section. Every other process is outside.
     Entered,
+    /// The token of the entry that follows at once, if the algorithm has fencing tokens. It is greater than all earlier ones, so
+    /// that a resource can refuse users that are not inside any more.
+    Token(u64),
     /// The process has given up the request because no quorum is alive.
     NoQuorum,
     /// The user was inside and is not any more, so another process may be inside. Its process went down

@@ -200,6 +200,8 @@ pub enum Property {
     ME2,
     /// Order of entries in mutual exclusion.
     ME3,
+    /// Growth of the fencing tokens of entries in mutual exclusion.
+    Fencing,
     /// Safety of an election.
     E1,
     /// Liveness of an election.
@@ -266,10 +268,11 @@ pub enum Property {
 
 impl Property {
     /// All properties, ordered by family.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
+        Self::Fencing,
         Self::E1,
         Self::E2,
         Self::Agreement,
@@ -314,7 +317,7 @@ impl Property {
     pub const fn layer(self) -> Option<Layer> {
         Some(match self {
             Self::ClockCondition => return None,
-            Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
+            Self::ME1 | Self::ME2 | Self::ME3 | Self::Fencing => Layer::Mutex,
             Self::E1 | Self::E2 => Layer::Election,
             Self::Agreement | Self::Validity | Self::Termination => Layer::Agreement,
             Self::DeliveryValidity
@@ -338,6 +341,11 @@ impl Property {
         })
     }
 
+    /// Whether only few algorithms promise the property. Reports about the others leave it out.
+    pub const fn is_rare(self) -> bool {
+        matches!(self, Self::ClockCondition | Self::Fencing)
+    }
+
     /// The name of the property in the literature.
     pub const fn id(self) -> &'static str {
         match self {
@@ -345,6 +353,7 @@ impl Property {
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
+            Self::Fencing => "fencing",
             Self::E1 => "E1",
             Self::E2 => "E2",
             Self::Agreement => "agreement",
@@ -388,6 +397,7 @@ impl Property {
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
+            Self::Fencing => "every entry has a greater token than all earlier entries",
             Self::E1 => "all processes that decide have the same leader, the greatest that is up",
             Self::E2 => "every live process eventually learns of a leader that is up",
             Self::Agreement => "no two correct processes decide differently",

@@ -133,6 +133,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
         ("quorum", [false, false, true]),
         ("quorum-majority", [false, false, true]),
         ("quorum-vcube-multicast", [false, false, true]),
+        ("leased-quorum-changing", [false, false, false]),
         ("bakery", [false, false, false]),
     ];
     let findings = run("mutex-faults", None);

@@ -1,4 +1,5 @@
-//! `leased-quorum`: exhaustive exploration of small worlds, the cost of an entry, and a short storm with fixed seeds.
+//! `leased-quorum`, with fixed voters and with voters that change: exhaustive exploration of small worlds, the cost of an entry,
+//! and short storms with fixed seeds.
 
 use std::ops::ControlFlow;
 
@@ -56,9 +57,28 @@ fn a_storm_finds_nothing() {
     assert!(report.crashes > 1_000, "{}", report.crashes);
 }
 
+/// The same with changes of all voters or of some, several of them proposed at the same time, and with stays that are longer than
+/// a change.
+#[test]
+fn a_storm_of_changes_finds_nothing() {
+    let request = CampaignRequest { processes: [2, 9], ..CampaignRequest::new(CHANGING, 200) };
+    let report = request.run(2).expect("it runs");
+    assert_eq!(report.violations, []);
+    assert_eq!((report.hangs, report.undecided, report.outside_assumptions), (0, 0, 0));
+    let fencing = report.properties.iter().find(|property| property.id == "fencing");
+    assert_eq!(fencing.map(|fencing| fencing.holds), Some(200));
+    assert!(report.crashes > 50, "{}", report.crashes);
+}
+
+const CHANGING: &str = "leased-quorum-changing";
+
 fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
+    config_of("leased-quorum", n, requesters, budget)
+}
+
+fn config_of(name: &str, n: usize, requesters: usize, budget: Budget) -> CheckConfig {
     let requesters = Requesters::First(requesters);
-    let scenario = Scenario { requesters, ..Scenario::new("leased-quorum", n) };
+    let scenario = Scenario { requesters, ..Scenario::new(name, n) };
     let bounds = Bounds { memory: 4 << 30, depth: u32::MAX };
     CheckConfig { budget, allow_partial: true, threads: 2, ..CheckConfig::new(scenario, bounds) }
 }
@@ -80,6 +100,25 @@ fn small_worlds_hold_in_every_state() {
         ("three voters, two of them ask", config(3, 2, Budget::default())),
         ("three voters, one asks, another restarts", restart_of_the_last(1)),
         ("three voters, one of two clients asks", config(5, 1, Budget::default())),
+    ]);
+    insta::assert_snapshot!(lines);
+}
+
+/// The only voter requests the lock, and is replaced by another meanwhile.
+#[test]
+fn a_small_world_with_a_change_holds_in_every_state() {
+    let lines = in_full([("the voter asks", config_of(CHANGING, 2, 1, Budget::default()))]);
+    insta::assert_snapshot!(lines);
+}
+
+/// Two processes replace each other as the only voter while both request the lock.
+#[test]
+#[ignore = "a minute, optimised, and some gigabytes: `cargo xtask verify worlds`"]
+fn two_clients_and_two_changes_hold_in_every_state() {
+    let lost = Budget { losses: 1, ..Budget::default() };
+    let lines = in_full([
+        ("the voter asks, a lost message", config_of(CHANGING, 2, 1, lost)),
+        ("both ask", config_of(CHANGING, 2, 2, Budget::default())),
     ]);
     insta::assert_snapshot!(lines);
 }

@@ -32,6 +32,7 @@ pub struct Facts {
     pub claim_kind: ClaimKind,
     /// The stable property that is detected, by algorithms that detect one.
     pub stable_property: StableProperty,
+    pub long_stays: bool,
     pub states_rarely_recur: bool,
     pub counter_window: Option<fn(usize) -> u64>,
     pub election_costs: &'static [ElectionCosts],
@@ -62,6 +63,7 @@ impl Facts {
             agreement_kind: A::AGREEMENT_KIND,
             claim_kind: A::CLAIM_KIND,
             stable_property: A::STABLE_PROPERTY,
+            long_stays: A::LONG_STAYS,
             states_rarely_recur: A::STATES_RARELY_RECUR,
             counter_window: A::COUNTER_WINDOW,
             election_costs: A::ELECTION_COSTS,

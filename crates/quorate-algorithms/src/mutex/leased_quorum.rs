@@ -15,7 +15,8 @@
 //!   unless its client may be inside, so FAILED is not needed. A holder that is inside for more than a beat interval
 //!   collects spare votes, so that it outlives any minority of voters.
 //!
-//! In the catalogue ([`LeasedQuorum`]) there is one lock, every process is a client, and the last three processes vote.
+//! In the catalogue ([`LeasedQuorum`]) there is one lock, every process is a client, and the last three processes vote. In
+//! [`LeasedQuorumChanging`] the voters change.
 //!
 //! ```text
 //!   client           candidate                             voter
@@ -56,6 +57,7 @@ pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 pub use message::{
     Call, Entry, Name, Part, Presented, Rank, Report, RequestStatus, ToCandidate, ToVoter, Wanted,
 };
+pub use process::{ChangingMessage, ChangingTimer, LeasedQuorumChanging, Members};
 pub use process::{ClientName, FollowedClient, FollowedKind, FollowedLock, Restart};
 pub use process::{LeasedQuorum, OverLocks, Timer};
 pub use terms::Terms;

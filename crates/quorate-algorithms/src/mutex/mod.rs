@@ -27,7 +27,7 @@ pub use bakery::Bakery;
 pub use central::Central;
 pub use central_elected::CentralElected;
 pub use lamport::Lamport;
-pub use leased_quorum::LeasedQuorum;
+pub use leased_quorum::{LeasedQuorum, LeasedQuorumChanging};
 pub use maekawa::Maekawa;
 pub use maekawa_original::MaekawaOriginal;
 pub use quorum::{OverCoteries, OverViews, Quorum};

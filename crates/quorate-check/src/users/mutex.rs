@@ -1,6 +1,6 @@
 //! Users of a mutex: no user must request entry, and a user that is inside leaves.
 
-use quorate_core::definition::mutex::two_inside;
+use quorate_core::definition::mutex::{token_not_exceeded, two_inside};
 use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Property};
 
@@ -19,9 +19,21 @@ pub struct MutexUserState {
     /// Number of requests that it may still make.
     remaining: u8,
     phase: MutexPhase,
+    /// The token of its last entry, if the algorithm has tokens.
+    token: Option<u64>,
+    /// Whether that token is not greater than its own earlier one.
+    has_fallen: bool,
     /// Whether its process is down and may recover.
     suspended: bool,
 }
+
+const NEW: MutexUserState = MutexUserState {
+    remaining: 0,
+    phase: MutexPhase::Idle,
+    token: None,
+    has_fallen: false,
+    suspended: false,
+};
 
 impl MutexUserState {
     fn is_in(&self, phase: MutexPhase) -> bool {
@@ -43,7 +55,7 @@ impl Users for MutexUsers {
 
     fn initial_user(&self, process: ProcessId) -> MutexUserState {
         let remaining = self.requests[process.index()];
-        MutexUserState { remaining, phase: MutexPhase::Idle, suspended: false }
+        MutexUserState { remaining, ..NEW }
     }
 
     /// No user must request entry, but a user that is inside must leave.
@@ -72,6 +84,10 @@ impl Users for MutexUsers {
 
     fn on_output(&self, user: &mut MutexUserState, output: &Output) {
         match output {
+            Output::Token(token) => {
+                user.has_fallen |= token_not_exceeded(user.token, *token).is_some();
+                user.token = Some(*token);
+            }
             Output::Entered => user.phase = MutexPhase::Inside,
             // No quorum is left, and there will be none later.
             Output::NoQuorum => (user.remaining, user.phase) = (0, MutexPhase::Idle),
@@ -81,7 +97,7 @@ impl Users for MutexUsers {
 
     /// All crashed users are equal.
     fn crashed(&self, _: &MutexUserState) -> MutexUserState {
-        MutexUserState { remaining: 0, phase: MutexPhase::Idle, suspended: false }
+        NEW
     }
 
     fn suspended(&self, user: &MutexUserState) -> Option<MutexUserState> {
@@ -97,8 +113,16 @@ impl Users for MutexUsers {
         &self,
         user_states: impl Iterator<Item = &'a MutexUserState> + Clone,
     ) -> Option<Property> {
-        let inside = user_states.filter(|user| user.is_in(MutexPhase::Inside));
-        two_inside(inside).map(|_| Property::ME1)
+        let inside = user_states.clone().filter(|user| user.is_in(MutexPhase::Inside));
+        if two_inside(inside.clone()).is_some() {
+            return Some(Property::ME1);
+        }
+        // The user that is inside has entered last.
+        let holder = inside.clone().next()?;
+        let others = user_states.filter(|user| !std::ptr::eq(*user, holder));
+        let earlier = others.filter_map(|user| user.token);
+        let is_exceeded = token_not_exceeded(earlier, holder.token?).is_some();
+        (holder.has_fallen || is_exceeded).then_some(Property::Fencing)
     }
 
     fn is_waiting(&self, user: &MutexUserState) -> bool {
@@ -147,5 +171,22 @@ mod tests {
         assert_eq!(users.broken(states.iter()), Some(Property::ME1));
         users.on_command(&mut states[0], &Command::Release);
         assert_eq!(users.broken(states.iter()), None);
+    }
+
+    #[test]
+    fn a_token_that_is_not_greater_breaks_fencing() {
+        let users = MutexUsers { requests: vec![2; 2] };
+        let mut states: Vec<_> = ProcessId::all(2).map(|id| users.initial_user(id)).collect();
+        let mut enter = |process: usize, token: u64| {
+            users.on_command(&mut states[process], &Command::Acquire);
+            users.on_output(&mut states[process], &Output::Token(token));
+            users.on_output(&mut states[process], &Output::Entered);
+            let broken = users.broken(states.iter());
+            users.on_command(&mut states[process], &Command::Release);
+            broken
+        };
+        assert_eq!([enter(0, 3), enter(1, 4)], [None; 2]);
+        assert_eq!(enter(0, 4), Some(Property::Fencing), "p1 had 4");
+        assert_eq!(enter(1, 4), Some(Property::Fencing), "p1 had 4 itself");
     }
 }

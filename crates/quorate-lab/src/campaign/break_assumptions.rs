@@ -268,10 +268,11 @@ impl FaultInjector<'_> {
         When::At(Time(self.dice.between(0, self.end)))
     }
 
-    /// A window with an end: the disturbance is temporary.
+    /// A window with an end: the disturbance is temporary. It may last as long as a stay.
     fn window(&mut self) -> Window {
         let from = self.dice.between(0, self.end);
-        let until = Some(When::At(Time(from + self.dice.between(1, 10 * UNIT))));
+        let most = self.scenario.section.0.0.max(10 * UNIT);
+        let until = Some(When::At(Time(from + self.dice.between(1, most))));
         Window { from: When::At(Time(from)), until }
     }
 

@@ -19,6 +19,9 @@ use super::recoveries::add_recoveries;
 use super::replication;
 use super::tolerated_faults::add_tolerated_faults;
 
+/// Maximum duration of a stay in the critical section, for algorithms about which long stays tell more.
+const LONG_STAY_MOST: u64 = 60 * UNIT;
+
 /// Parameters of the scenarios that a campaign generates. With equal parameters, equal seeds give equal scenarios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioGenerator {
@@ -101,6 +104,10 @@ impl ScenarioGenerator {
         let ordered = draw.chance(0.5);
         scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
         scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
+        let facts = catalogue().get(self.profile.name).map(Entry::facts);
+        if facts.is_some_and(|facts| facts.long_stays) && draw.chance(0.7) {
+            scenario.section = SpanText(Span(draw.between(UNIT, LONG_STAY_MOST)));
+        }
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
         if self.profile.layer == Layer::Agreement {
@@ -234,6 +241,10 @@ impl ScenarioGenerator {
         let borne = match () {
             () if assumes(&self.profile, Assumption::LessThanAThird) => (n - 1) / 3,
             () if assumes(&self.profile, Assumption::LessThanAHalf) => (n - 1) / 2,
+            () if assumes(&self.profile, Assumption::FewCrashes) => {
+                let facts = catalogue().get(self.profile.name).map(Entry::facts);
+                facts.and_then(|facts| (facts.tolerates)(n)).unwrap_or(0)
+            }
             () => n - 1,
         };
         let most = (*self.crashes.end()).min(borne);

@@ -188,10 +188,8 @@ pub(super) fn report(
         (Assumption::LessThanAHalf, n <= tolerates.saturating_mul(2)),
         (Assumption::LessThanAThird, n <= tolerates.saturating_mul(3)),
     ];
-    // The clock condition is listed only for algorithms with logical clocks.
-    let listed = Property::of(profile.layer).filter(|property| {
-        *property != Property::ClockCondition || profile.guarantees.contains(property)
-    });
+    let listed = Property::of(profile.layer)
+        .filter(|property| !property.is_rare() || profile.guarantees.contains(property));
     CheckReport {
         algorithm: config.scenario.algorithm.clone(),
         processes: config.scenario.processes,

@@ -376,11 +376,8 @@ fn judge<'m, M: Monitors>(
         let found = finding.violation;
         (report(property, promised, finding.status, detail, found), found)
     };
-    // Few algorithms have logical clocks. For the others the clock condition is left out.
     let concerns = |property: &Property| {
-        *property != Property::ClockCondition
-            || profile.guarantees.contains(property)
-            || scenario.watches(*property)
+        !property.is_rare() || profile.guarantees.contains(property) || scenario.watches(*property)
     };
     Property::of(M::FAMILY).filter(concerns).map(report_of).collect()
 }

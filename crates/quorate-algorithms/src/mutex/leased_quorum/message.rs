@@ -114,6 +114,16 @@ pub enum ToVoter<K> {
     },
 }
 
+impl<K> ToVoter<K> {
+    /// The session that the message presents, if it extends the session.
+    pub(super) fn presented_mut(&mut self) -> Option<&mut Presented> {
+        match self {
+            Self::Beat { session, .. } | Self::Request { session, .. } => Some(session),
+            _ => None,
+        }
+    }
+}
+
 /// Order of requests by the tokens on record for them. A client that is inside has the first rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -5,6 +5,7 @@
 //! make every process a voter. A process that recovers with its memory models a process that was killed and has read
 //! its vote file: its client is a new one, outside the section.
 
+mod changing;
 mod over_locks;
 
 use alloc::vec::Vec;
@@ -16,6 +17,7 @@ use quorate_core::{
     Span, Time,
 };
 
+pub use self::changing::{ChangingMessage, ChangingTimer, LeasedQuorumChanging, Members};
 pub use self::over_locks::{
     ClientName, FollowedClient, FollowedKind, FollowedLock, OverLocks, Restart,
 };
@@ -24,7 +26,7 @@ use super::direct::{DirectClient, DirectEffect, DirectEffects};
 use super::electorate::Electorate;
 use super::id::{CandidateId, RequestId};
 use super::terms::Terms;
-use super::voter::{RestartId, Voter, VoterEffect, VoterEffects};
+use super::voter::{PeerMessage, RestartId, Voter, VoterEffect, VoterEffects};
 use super::wire::Message;
 use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -48,12 +50,16 @@ pub struct LeasedQuorum {
     lapses: Option<Time>,
 }
 
-/// The configuration that all processes share.
+/// The configuration that all processes share, or the newest one that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Cluster {
     /// The process that is voter 0.
     first: u32,
+    /// Number of processes from that one on that are voters, now or in another configuration.
+    voters_most: u32,
     electorate: Electorate,
+    /// The electorate of the configuration before, until the present one is settled.
+    previous: Option<Electorate>,
     terms: Terms,
     /// Number of beats per request after which a client gives up, if any.
     renewals: Option<u32>,
@@ -81,7 +87,9 @@ impl Cluster {
                 (first, AnyCoterie::Majority(Majority::new(voters.len())))
             }
         };
-        Self { first, electorate: Electorate::new(coterie), terms, renewals: setup.renewals }
+        let electorate = Electorate::new(coterie);
+        let (voters_most, renewals) = (electorate.len() as u32, setup.renewals);
+        Self { first, voters_most, electorate, previous: None, terms, renewals }
     }
 
     /// The process of this voter.
@@ -92,7 +100,7 @@ impl Cluster {
     /// The voter at this process, if any.
     fn voter_of(&self, process: ProcessId) -> Option<ProcessId> {
         let voter = process.number().checked_sub(self.first)?;
-        ((voter as usize) < self.electorate.len()).then_some(ProcessId::new(voter))
+        (voter < self.voters_most).then_some(ProcessId::new(voter))
     }
 
     fn voters(&self) -> ProcessSet {
@@ -125,12 +133,47 @@ impl LeasedQuorum {
     /// Asks the preferred voters. The request carries the beat that opens or extends the session.
     fn acquire(&mut self, out: &mut Effects<Self>) {
         self.client.note_beat(out.now().0, out.now());
+        self.catch_up(out);
         let mut request = None;
         self.with_client(out.now(), out, |client, now, effects| {
             request = Some(client.acquire((), 0, now, effects));
         });
         (self.request, self.renewed) = (request, 0);
         self.await_beat(out);
+    }
+
+    /// Adopts a newer configuration. The client needs it only for a request.
+    fn adopt(
+        &mut self,
+        electorate: Electorate,
+        previous: Option<Electorate>,
+        out: &mut Effects<Self>,
+    ) {
+        self.cluster.electorate = electorate.clone();
+        self.cluster.previous.clone_from(&previous);
+        self.with_voter(out.now(), out, |voter, now, effects| {
+            voter.adopt(electorate, previous, now, effects);
+        });
+        if self.request.is_some() {
+            self.catch_up(out);
+        }
+    }
+
+    /// Takes note that the present configuration is settled.
+    fn settled(&mut self) {
+        self.cluster.previous = None;
+        self.voter.iter_mut().for_each(Voter::settled);
+    }
+
+    /// Lets the client adopt the newest configuration.
+    fn catch_up(&mut self, out: &mut Effects<Self>) {
+        let Cluster { electorate, terms, .. } = &self.cluster;
+        if electorate.index() > self.client.candidate().electorate().index() {
+            let (electorate, terms) = (electorate.clone(), *terms);
+            self.with_client(out.now(), out, |client, now, effects| {
+                client.adopt(electorate, terms, now, effects);
+            });
+        }
     }
 
     /// Returns `true` if the client may not renew its lease any more.
@@ -226,8 +269,13 @@ impl LeasedQuorum {
                 VoterEffect::Send(CandidateId(process), message) => {
                     out.send(ProcessId::new(process as u32), Message::ToCandidate(message));
                 }
-                // The process keeps its memory, which models the vote file, and never has to learn from other voters.
-                VoterEffect::Persist(_) | VoterEffect::Reserve(_) | VoterEffect::SendPeer(..) => {}
+                // Every voter reads the wall clock.
+                VoterEffect::SendPeer(_, PeerMessage::Clock(_)) => {}
+                VoterEffect::SendPeer(to, message) => {
+                    out.send(self.cluster.process_of(to), Message::ToPeer(message));
+                }
+                // The process keeps its memory, which models the vote file.
+                VoterEffect::Persist(_) | VoterEffect::Reserve(_) => {}
             }
         }
         // All sessions have the same time-to-live, so a session with a later beat does not lapse earlier.
@@ -259,7 +307,7 @@ impl Process for LeasedQuorum {
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         match (message, self.cluster.voter_of(from)) {
-            (Message::ToVoter(_), _) if self.voter.is_none() => {
+            (Message::ToVoter(_) | Message::ToPeer(_), _) if self.voter.is_none() => {
                 out.ignored("a message for a voter at a process that is none");
             }
             (Message::ToVoter(message), _) => {
@@ -273,7 +321,14 @@ impl Process for LeasedQuorum {
                     client.on_message(voter, message, now, effects);
                 });
             }
-            (Message::ToCandidate(_), None) => out.ignored("a voter's message of another process"),
+            (Message::ToPeer(message), Some(peer)) => {
+                self.with_voter(out.now(), out, |voter, _, effects| {
+                    voter.on_peer(peer, message, effects);
+                });
+            }
+            (Message::ToCandidate(_) | Message::ToPeer(_), None) => {
+                out.ignored("a voter's message of another process");
+            }
         }
     }
 
@@ -309,7 +364,9 @@ impl Process for LeasedQuorum {
         let restart_id = RestartId { incarnation: 0, number: self.restarts };
         let restored = |voter: Voter<()>| {
             let new = self.cluster.voter(self.id)?;
-            Some(new.restored(restart_id, voter.records(), out.now()))
+            let restored = new.restored(restart_id, voter.records(), out.now());
+            let Cluster { electorate, previous, .. } = &self.cluster;
+            Some(restored.in_configuration(electorate.clone(), previous.clone(), out.now()))
         };
         self.voter = self.voter.take().and_then(restored);
         self.with_voter(out.now(), out, |_, _, _| {});

@@ -354,6 +354,8 @@ impl<K: Name> Voter<K> {
         for session in self.sessions.values_mut() {
             session.beats.values_mut().for_each(|heard| show(&mut heard.number));
         }
+        let early = self.early.iter_mut().filter_map(|(_, message)| message.presented_mut());
+        early.for_each(|session| show(&mut session.beat.number));
     }
 
     /// Visits every time that the voter remembers, for explorers without a time limit.

@@ -4,6 +4,7 @@ use quorate_core::{Kind, Message as CoreMessage};
 
 use super::id::Beat;
 use super::message::{ToCandidate, ToVoter};
+use super::voter::PeerMessage;
 
 /// A message between two processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,15 +14,15 @@ pub enum Message {
     ToVoter(ToVoter<()>),
     /// A message from a voter to a candidate.
     ToCandidate(ToCandidate<()>),
+    /// A message from a voter to a voter.
+    ToPeer(PeerMessage),
 }
 
 impl Message {
     /// The beat that the message carries or echoes.
     fn beat_mut(&mut self) -> Option<&mut Beat> {
         match self {
-            Self::ToVoter(ToVoter::Beat { session, .. } | ToVoter::Request { session, .. }) => {
-                Some(&mut session.beat)
-            }
+            Self::ToVoter(message) => message.presented_mut().map(|session| &mut session.beat),
             Self::ToCandidate(ToCandidate::Echo { beat, .. } | ToCandidate::Vote { beat, .. }) => {
                 Some(beat)
             }
@@ -44,6 +45,7 @@ impl CoreMessage for Message {
         Kind::mutex("INQUIRE"),
         Kind::mutex("STALE"),
         Kind::mutex("REFUSED"),
+        Kind::mutex("PEER"),
     ];
 
     fn kind(&self) -> usize {
@@ -69,6 +71,7 @@ impl CoreMessage for Message {
                 | ToCandidate::Outdated { .. }
                 | ToCandidate::Refused { .. } => 11,
             },
+            Self::ToPeer(_) => 12,
         }
     }
 

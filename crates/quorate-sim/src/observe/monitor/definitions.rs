@@ -13,8 +13,8 @@ use quorate_core::snapshot::{self, SnapshotId, Transfer};
 use quorate_core::{ProcessId, ProcessSet, Property, Time};
 
 use super::{
-    Announcements, CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, FifoOrder,
-    Me1, MutexEvent, ReplicatedLogs, Snapshots, TotalOrder,
+    Announcements, CausalOrder, Concurrency, Decisions, Deliveries, E1, E2, Exclusion, Fencing,
+    FifoOrder, Me1, MutexEvent, ReplicatedLogs, Snapshots, TotalOrder,
 };
 use crate::engine::Ending;
 use crate::engine::observer::Moment;
@@ -33,6 +33,17 @@ fn me1_two_processes_inside() {
     assert_eq!(me1.violation(), None);
     me1.observe(at(4, 0), MutexEvent::Entered);
     assert!(me1.violation().is_some());
+}
+
+#[test]
+fn fencing_a_token_that_is_not_greater() {
+    let mut fencing = Fencing::default();
+    fencing.enters_with(at(1, 0), 3);
+    fencing.enters_with(at(2, 1), 5);
+    assert_eq!(fencing.violation(), None);
+    fencing.enters_with(at(3, 0), 5);
+    let violation = fencing.violation().expect("5 is not greater than 5");
+    assert_eq!(violation.events.iter().map(|it| it.event).collect::<Vec<_>>(), [2, 3]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
 use crate::engine::observer::{Moment, Observer};
 use crate::observe::Mark;
 use crate::observe::entry_delays::EntryDelays;
-use crate::observe::monitor::{Me1, Me2, Me3, MutexEvent, Status};
+use crate::observe::monitor::{Fencing, Me1, Me2, Me3, MutexEvent, Status};
 use crate::observe::trace::TraceSink;
 use crate::run::algorithm_info::AlgorithmInfo;
 use crate::run::error::RunError;
@@ -96,6 +96,7 @@ pub struct MutexMonitors {
     /// Status of ME2 at the end of the run.
     me2_status: Status,
     me3: Option<Me3>,
+    fencing: Fencing,
     delays: EntryDelays,
     entries: u64,
     requests: u64,
@@ -112,6 +113,7 @@ impl MutexMonitors {
             me2,
             me2_status: Status::NotChecked,
             me3,
+            fencing: Fencing::default(),
             delays: EntryDelays::default(),
             entries: 0,
             requests: 0,
@@ -150,19 +152,20 @@ impl Monitors for MutexMonitors {
     }
 
     fn output_mark(&self, _: Moment, output: &Output) -> Option<Mark> {
-        Some(match output {
-            Output::Entered => Mark::Entered,
-            Output::NoQuorum | Output::Expelled => Mark::Left,
-        })
+        match output {
+            Output::Entered => Some(Mark::Entered),
+            Output::NoQuorum | Output::Expelled => Some(Mark::Left),
+            Output::Token(_) => None,
+        }
     }
 
     fn output_text(&self, output: &Output) -> String {
         match output {
-            Output::Entered => "",
-            Output::NoQuorum => "no quorum",
-            Output::Expelled => "expelled",
+            Output::Entered => String::new(),
+            Output::NoQuorum => "no quorum".to_owned(),
+            Output::Expelled => "expelled".to_owned(),
+            Output::Token(token) => format!("token {token}"),
         }
-        .to_owned()
     }
 
     fn on_command(&mut self, at: Moment, command: &Command) {
@@ -186,6 +189,11 @@ impl Monitors for MutexMonitors {
                 self.observe(at, MutexEvent::GaveUp);
             }
             Output::Expelled => self.observe(at, MutexEvent::Expelled),
+            Output::Token(token) => {
+                if !self.exempt.contains(at.process) {
+                    self.fencing.enters_with(at, *token);
+                }
+            }
         }
     }
 
@@ -241,6 +249,11 @@ impl Monitors for MutexMonitors {
                     )
                 });
                 Finding::of(self.me3.as_ref().and_then(Me3::violation)).or_open(open)
+            }
+            Property::Fencing => {
+                let open = self.entries > 0 && !self.fencing.has_tokens();
+                Finding::of(self.fencing.violation())
+                    .or_open(open.then_some("the algorithm has no tokens"))
             }
             _ => unreachable!("a property of another family"),
         }

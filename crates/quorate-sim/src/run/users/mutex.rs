@@ -136,6 +136,7 @@ impl User for MutexUsers {
     fn on_output(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
         let user = self.change(process, |user| match output {
             Output::Entered => user.state = State::Inside,
+            Output::Token(_) => {}
             Output::NoQuorum => (user.state, user.due) = (State::Away, 0),
             // The interrupted stay has to be repeated.
             Output::Expelled => user.state = State::Away,
@@ -146,7 +147,7 @@ impl User for MutexUsers {
             Output::Expelled if user.up && user.due > 0 => {
                 agenda.push((process, self.think, Command::Acquire));
             }
-            Output::Expelled | Output::NoQuorum => {}
+            Output::Expelled | Output::NoQuorum | Output::Token(_) => {}
         }
     }
 

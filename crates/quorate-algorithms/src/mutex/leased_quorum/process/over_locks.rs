@@ -103,6 +103,8 @@ impl Abstraction for OverLocks {
                     self.lock.sent_to_candidate(voter, message, rows);
                 }
             }
+            // Only voters that change, or that have forgotten, send messages to each other.
+            Message::ToPeer(_) => {}
         }
     }
 }
