@@ -61,7 +61,7 @@ const TTL_MOST: u64 = 6;
 pub struct LeasedQuorumChanging {
     lock: LeasedQuorum,
     chain: Chain<Members>,
-    /// Number of processes.
+    /// Number of all processes, voters or not.
     n: usize,
     /// Number of changes that the process may still propose.
     changes: u32,
