@@ -207,8 +207,10 @@ withPage("what happens next is chosen, the run branches, and the address keeps i
   assert.equal(await page.locator('[data-panel="step"]').innerText(), before, "the past is the same");
   await page.waitForFunction(() => /arrival=/.test(location.hash));
   const address = page.url();
+  const shown = await page.locator("#main").getAttribute("data-shown");
   await page.goBack();
-  await page.waitForFunction(() => !/arrival=/.test(location.hash));
+  await page.waitForFunction((shown) => document.getElementById("main").dataset.shown !== shown, shown);
+  assert.doesNotMatch(page.url(), /arrival=/);
   await visit(page, lab.address, address.slice(address.indexOf("#")).replace(/&at=.*/, ""));
   for (let step = 0; step < 12; step += 1) await page.keyboard.press("ArrowRight");
   assert.match(await page.locator('[data-panel="step"]').innerText(), /receives REQUEST from p3/);
