@@ -251,11 +251,11 @@ where
         if self.external.is_some() {
             return self.dispatch_externally(at, id, to, message);
         }
-        if let Some(delay) = self.network.overdue(id, self.now) {
-            let arrival = Moment { time: self.now + delay, process: to, ..at };
-            self.observer.late(arrival, at.process, delay);
+        let fate = self.network.fate(id, at.process, to, self.now);
+        if !self.network.is_healthy() {
+            self.report_late(at, id, to, fate);
         }
-        match self.network.fate(id, at.process, to, self.now) {
+        match fate {
             Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
             Fate::ArrivesTwice(first, second) => {
                 self.depart_cold(at, id, to, message.clone(), first, Departure::Sent);
@@ -273,6 +273,16 @@ where
             Fate::Lost(why) => {
                 self.observer.send(at, id, to, &message, Departure::Lost(why));
             }
+        }
+    }
+
+    /// Reports a message whose chosen arrival breaks the bound that processes rely on.
+    #[cold]
+    #[inline(never)]
+    fn report_late(&mut self, at: Moment, id: u64, to: ProcessId, fate: Fate) {
+        if let Some(delay) = self.network.chosen_excess(id, fate, self.now) {
+            let arrival = Moment { time: self.now + delay, process: to, ..at };
+            self.observer.late(arrival, at.process, delay);
         }
     }
 

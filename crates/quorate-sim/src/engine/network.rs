@@ -75,7 +75,7 @@ pub struct Network {
     latest: Option<Vec<Vec<u64>>>,
     /// Size of the allocated rows, in units of the smallest queued message.
     weight: usize,
-    /// Whether no link has a fault at present.
+    /// Whether no link has a fault at present and no arrival was chosen.
     healthy: bool,
     chance: Random,
     loss: f64,
@@ -209,6 +209,12 @@ impl Network {
         rate > 0.0 && self.chance.chance(rate)
     }
 
+    /// Whether no link has a fault at present and no arrival was chosen.
+    #[inline(always)]
+    pub fn is_healthy(&self) -> bool {
+        self.healthy
+    }
+
     fn update_healthy(&mut self) {
         let rates = [self.loss, self.duplication, self.reordering, self.corruption];
         self.healthy = rates == [0.0; 4]
@@ -225,6 +231,9 @@ impl Network {
         let earlier = self.latest.as_mut().and_then(link).unwrap_or(0);
         let fate = self.fate_with_faults(from, to, now);
         let Some(chosen) = self.arrivals.get(&message).copied() else { return fate };
+        if matches!(fate, Fate::Lost(_)) {
+            return fate;
+        }
         let chosen = chosen.max(now).max(Time(earlier));
         if let Some(latest) = &mut self.latest
             && let Some(last) = latest[from.index()].get_mut(to.index())
@@ -232,20 +241,21 @@ impl Network {
             *last = chosen.0;
         }
         match fate {
-            Fate::Arrives(_) => Fate::Arrives(chosen),
             Fate::ArrivesChanged(_, choice) => Fate::ArrivesChanged(chosen, choice),
             Fate::ArrivesTwice(_, second) => Fate::ArrivesTwice(chosen, second),
-            Fate::Lost(_) => fate,
+            _ => Fate::Arrives(chosen),
         }
     }
 
-    /// The delay of a message that is sent now and arrives at a chosen time, if processes rely on a shorter one.
-    #[inline(always)]
-    pub fn overdue(&self, message: u64, now: Time) -> Option<Span> {
-        if self.arrivals.is_empty() {
+    /// Delay of a message with a chosen arrival, if processes rely on a shorter one. A lost message has none.
+    pub fn chosen_excess(&self, message: u64, fate: Fate, now: Time) -> Option<Span> {
+        self.arrivals.get(&message)?;
+        let (Fate::Arrives(time) | Fate::ArrivesTwice(time, _) | Fate::ArrivesChanged(time, _)) =
+            fate
+        else {
             return None;
-        }
-        let delay = self.arrivals.get(&message)?.since(now);
+        };
+        let delay = time.since(now);
         self.bound.filter(|bound| delay > *bound).map(|_| delay)
     }
 

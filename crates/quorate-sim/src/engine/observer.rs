@@ -97,7 +97,8 @@ pub trait Observer<P: Process> {
         let _ = (at, belief);
     }
 
-    /// A message or a scheduled event of the process exceeded the bound. Only in externally driven runs.
+    /// A message or a scheduled event of the process exceeded the bound: in an externally driven run, or because the arrival
+    /// of the message was chosen.
     fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
         let _ = (at, from, by);
     }

@@ -114,11 +114,15 @@ impl User for ScriptedUsers {
 
 /// A log of events as text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Vec<String>);
+pub(crate) struct Log {
+    pub(crate) lines: Vec<String>,
+    /// Messages that arrive after the bound, in the order in which they were sent.
+    pub(crate) late: Vec<String>,
+}
 
 impl Log {
     fn note(&mut self, at: Moment, text: impl std::fmt::Display) {
-        self.0.push(format!("{} {}: {text}", at.time.0, at.process));
+        self.lines.push(format!("{} {}: {text}", at.time.0, at.process));
     }
 }
 
@@ -144,6 +148,9 @@ impl Observer<ProbeProcess> for Log {
     fn lose(&mut self, at: Moment, from: ProcessId, _: u32, number: &NumberMessage, why: Loss) {
         self.note(at, format!("{} from {from} lost: {}", number.0, why.name()));
     }
+    fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
+        self.late.push(format!("{} {}: from {from}, after {}", at.time.0, at.process, by.0));
+    }
     fn output(&mut self, at: Moment, output: &String) {
         self.note(at, output);
     }
@@ -157,6 +164,11 @@ impl Observer<ProbeProcess> for Log {
 /// Runs a world of probe processes: three of them with a delay of 10, unless `toml` sets other values. Its keys are
 /// those of a scenario.
 pub(crate) fn run(toml: &str, commands: &[(u32, u64, TestCommand)]) -> Vec<String> {
+    log(toml, commands).lines
+}
+
+/// Runs the same world and returns the whole log.
+pub(crate) fn log(toml: &str, commands: &[(u32, u64, TestCommand)]) -> Log {
     let defaults = [("processes", "processes = 3\n"), ("delay", "delay = \"constant:10\"\n")];
     let mut text = String::from("algorithm = \"parrot\"\n");
     for (key, line) in defaults {
@@ -171,10 +183,7 @@ pub(crate) fn run(toml: &str, commands: &[(u32, u64, TestCommand)]) -> Vec<Strin
     run_scenario(&scenario, commands)
 }
 
-pub(crate) fn run_scenario(
-    scenario: &Scenario,
-    commands: &[(u32, u64, TestCommand)],
-) -> Vec<String> {
+pub(crate) fn run_scenario(scenario: &Scenario, commands: &[(u32, u64, TestCommand)]) -> Log {
     let model = WorldModel {
         n: scenario.processes,
         seed: scenario.seed,
@@ -192,5 +201,5 @@ pub(crate) fn run_scenario(
         Log::default(),
     );
     world.run();
-    world.into_parts().1.0
+    world.into_parts().1
 }

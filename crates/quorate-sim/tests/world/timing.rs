@@ -1,6 +1,6 @@
 //! Durations in a world: delay distributions, timing models and handling time.
 
-use crate::probe_process::{TestCommand, run};
+use crate::probe_process::{TestCommand, log, run};
 
 #[test]
 fn a_message_takes_the_delay_and_one_to_oneself_no_time() {
@@ -35,6 +35,40 @@ fn a_message_arrives_when_it_is_told_to_and_no_earlier_than_it_is_sent() {
     assert_eq!(
         late,
         ["10 p2: 1 from p0, the 1", "30 p2: 7 from p1, the 2", "500 p1: 1 from p0, the 1"]
+    );
+}
+
+#[test]
+fn only_a_message_that_arrives_after_the_bound_is_late() {
+    let lates = |toml: &str| -> Vec<String> {
+        let commands = [
+            (0, 0, TestCommand::SendTo(0, 1)),
+            (0, 0, TestCommand::SendTo(1, 2)),
+            (0, 0, TestCommand::SendTo(1, 3)),
+        ];
+        log(&format!("timing = \"synchronous\"\n{toml}"), &commands).late
+    };
+    assert_eq!(lates("arrival = [\"2@11\"]"), ["11 p1: from p0, after 11"]);
+    assert_eq!(lates("arrival = [\"2@10\"]"), [""; 0]);
+    // To itself, a message takes no time. The second message of the link is behind the first one.
+    assert_eq!(lates("arrival = [\"1@500\"]"), [""; 0]);
+    assert_eq!(
+        lates("arrival = [\"2@30\", \"3@5\"]"),
+        ["30 p1: from p0, after 30", "30 p1: from p0, after 30"]
+    );
+    // A lost message is neither late nor in the way of the next one.
+    let lossy = "arrival = [\"2@500\"]\n[faults]\ncut = [\"0>1@0..5\"]";
+    assert_eq!(lates(lossy), [""; 0]);
+}
+
+#[test]
+fn a_lost_message_with_a_chosen_arrival_does_not_delay_the_next_one() {
+    let send = |(number, at)| (0, at, TestCommand::SendTo(1, number));
+    let commands = [(1, 0), (2, 20), (3, 26)].map(send);
+    let log = run("arrival = [\"2@500\"]\n[faults]\ncut = [\"0>1@20..25\"]", &commands);
+    assert_eq!(
+        log,
+        ["10 p1: 1 from p0, the 1", "20 p0: 2 to p1 lost: cut", "36 p1: 3 from p0, the 2"]
     );
 }
 
