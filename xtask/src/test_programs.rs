@@ -78,31 +78,37 @@ pub(crate) fn check(root: &Path, steps: &[&str]) -> io::Result<bool> {
     programs.sort_by_key(|program| rank(program).unwrap_or(FIRST.len()));
     let (alone, beside): (Vec<_>, Vec<_>) =
         programs.into_iter().partition(|program| ALONE.contains(&program.name.as_str()));
-    Ok(run_all(root, alone)? && run_all(root, beside)?)
+    let mut failed = run_all(root, alone)?;
+    failed.extend(run_all(root, beside)?);
+    if !failed.is_empty() {
+        eprintln!("error: {} test programs failed: {}", failed.len(), failed.join(", "));
+    }
+    Ok(failed.is_empty())
 }
 
-/// Runs the programs, one more at a time than there are cores. After a failure no other program starts.
-fn run_all(root: &Path, programs: Vec<TestProgram>) -> io::Result<bool> {
+/// Runs the programs, one more at a time than there are cores. Returns the names of those that failed.
+fn run_all(root: &Path, programs: Vec<TestProgram>) -> io::Result<Vec<String>> {
     let outputs = target_directory(root).join("test-output");
     fs::create_dir_all(&outputs)?;
     let lanes = 1 + thread::available_parallelism().map_or(1, usize::from);
     let waiting = Mutex::new(VecDeque::from(programs));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let lane = || -> io::Result<bool> {
+    let lane = || -> io::Result<Vec<String>> {
+        let mut failed = Vec::new();
         while let Some(program) = next() {
             if !program.run(&outputs)? {
-                waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                return Ok(false);
+                failed.push(format!("{} {}", program.package, program.name));
             }
         }
-        Ok(true)
+        Ok(failed)
     };
     thread::scope(|scope| {
         let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        let passed = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
+        let failed = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
         // All of them, before the result of the first is looked at.
-        let passed: Vec<io::Result<bool>> = passed.collect();
-        passed.into_iter().try_fold(true, |all, passed| Ok(all && passed?))
+        let failed: Vec<io::Result<Vec<String>>> = failed.collect();
+        let failed: io::Result<Vec<Vec<String>>> = failed.into_iter().collect();
+        Ok(failed?.concat())
     })
 }
 
