@@ -7,6 +7,8 @@
  *   groups?: number[][], property?: string, detail?: string, cause?: number }} Record
  */
 
+/** Where the vote or the token of a process is: the processes that have its vote. @typedef {null | "token" | number[]} Permission */
+
 export class GlobalState {
   /** @param {number} n */
   constructor(n) {
@@ -17,6 +19,8 @@ export class GlobalState {
     this.texts = [];
     /** For each of the texts, the processes for which a process in this state waits. @type {number[][]} */
     this.waits = [];
+    /** For each of the texts, where the vote or the token of a process in this state is. @type {Permission[]} */
+    this.permissions = [];
     /** State, as an index into `texts`, that the process of the current event had before the event. */
     this.previousState = -1;
     this.up = new Uint8Array(n).fill(1);
@@ -39,6 +43,7 @@ export class GlobalState {
     copy.states = this.states.slice();
     copy.texts = this.texts;
     copy.waits = this.waits;
+    copy.permissions = this.permissions;
     copy.previousState = this.previousState;
     copy.up = this.up.slice();
     copy.suspects = this.suspects.map((set) => new Set(set));
@@ -53,6 +58,11 @@ export class GlobalState {
   /** Returns the state of a process as text. @param {number} process */
   state(process) {
     return this.texts[this.states[process]];
+  }
+
+  /** Returns where the vote or the token of a process is; null if nobody has it. @param {number} process @returns {Permission} */
+  permission(process) {
+    return this.permissions[this.states[process]] ?? null;
   }
 
   /** Number of messages in flight. */

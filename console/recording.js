@@ -8,7 +8,7 @@ import { GlobalState, apply } from "./global-state.js";
  * @typedef {import("./global-state.js").Record} Record
  * @typedef {{ states: number[], records: Record[], untold: number, sent: { [kind: string]: number }, lost: number }} Prefix
  * @typedef {{ processes: number, total: number, first: number, earlier: Prefix, steps: number[][], records: Record[],
- *   texts: string[], waits: number[][], left_out: number }} SegmentData
+ *   texts: string[], waits: number[][], permissions: import("./global-state.js").Permission[], left_out: number }} SegmentData
  * @typedef {[number, number]} Moment a time, and the last step at that time
  */
 
@@ -37,6 +37,7 @@ class Segment {
     global.lost = data.earlier.lost;
     global.texts = data.texts;
     global.waits = data.waits;
+    global.permissions = data.permissions;
     /** @type {GlobalState[]} */
     this.checkpoints = [global];
     this.global = global.copy();

@@ -111,6 +111,7 @@ export class Processes {
     const suspects = [...global.suspects[process]].sort((a, b) => a - b);
     element.classList.toggle("actor", process === actor);
     element.classList.toggle("down", !up);
+    const permission = up ? global.permission(process) : null;
     const isOpen = this.open.has(process);
     const text = global.state(process);
     const before = process === actor && global.previousState >= 0 ? global.texts[global.previousState] : undefined;
@@ -132,6 +133,7 @@ export class Processes {
         {},
         toggle,
         mark ? h("span", { class: `badge mark-${mark}`, text: tOr(`mark.${mark}`, mark) }) : null,
+        permission !== null ? h("span", { class: "badge permission", text: permissionBadge(permission) }) : null,
         suspects.length > 0
           ? h("span", { class: "suspects", text: t("processes.suspects", { who: list(suspects) }) })
           : null,
@@ -155,6 +157,11 @@ export class Processes {
     const button = this.cards.get(process)?.element.querySelector("button.name");
     if (button instanceof HTMLElement) button.focus();
   }
+}
+
+/** @param {import("../global-state.js").Permission} permission */
+function permissionBadge(permission) {
+  return Array.isArray(permission) ? t("permission.vote-badge", { holders: list(permission) }) : t("permission.token-badge");
 }
 
 /** @param {number[]} processes */

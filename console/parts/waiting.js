@@ -20,7 +20,7 @@ export function waiting(global) {
   const cycle = shortestCycle(edges);
   const arriving = new Set([...global.inFlight.values()].map((record) => record.to ?? -1));
   const mayEnd = global.omittedMessages > 0 || cycle.some((process) => arriving.has(process));
-  if (edges.length === 0) return { children: [h("p", { class: "faint", text: t("waiting.none") })], cycle, mayEnd };
+  if (edges.length === 0) return { children: [h("p", { class: "faint", text: t("waiting.none") }), permissions(global)], cycle, mayEnd };
   const names = (/** @type {number[]} */ all) => all.map((it) => `p${it}`).join(", ");
   const found =
     cycle.length > 0
@@ -43,7 +43,37 @@ export function waiting(global) {
     lines.map(([from, to]) => h("li", {}, t("waiting.line", { who: `p${from}`, whom: names(to) }))),
     more > 0 ? h("li", { class: "faint", text: t("waiting.more", { count: number(more) }) }) : null,
   );
-  return { children: [found, picture(global, edges, cycle), list], cycle, mayEnd };
+  return { children: [found, picture(global, edges, cycle), list, permissions(global)], cycle, mayEnd };
+}
+
+/**
+ * Lists where the votes and the token are; null for algorithms without them.
+ * @param {import("../global-state.js").GlobalState} global
+ */
+function permissions(global) {
+  const all = Array.from({ length: global.states.length }, (_, process) => process);
+  const given = all.filter((process) => global.permission(process) !== null);
+  const more = given.length - LINES;
+  const line = (/** @type {number} */ process) => h("li", { class: "permission", text: permissionText(global.permission(process), process) });
+  if (given.length === 0) return null;
+  return h(
+    "ul",
+    { class: "plain waits permissions" },
+    given.slice(0, LINES).map(line),
+    more > 0 ? h("li", { class: "faint", text: t("waiting.more", { count: number(more) }) }) : null,
+  );
+}
+
+/**
+ * Says where the vote or the token of a process is.
+ * @param {import("../global-state.js").Permission} permission
+ * @param {number} process
+ */
+function permissionText(permission, process) {
+  const who = `p${process}`;
+  if (!Array.isArray(permission)) return t("permission.token", { who });
+  const holders = permission.map((it) => `p${it}`).join(", ");
+  return t(permission.includes(process) && permission.length === 1 ? "permission.own-vote" : "permission.vote", { who, holders });
 }
 
 /**

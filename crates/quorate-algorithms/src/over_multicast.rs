@@ -8,7 +8,8 @@ use alloc::collections::VecDeque;
 
 use quorate_core::multicast::{Body, Command, Group, Output};
 use quorate_core::{
-    Belief, Effect, Effects, NoMessage, Process, ProcessId, ProcessSet, Route, UpperLayer,
+    Belief, Effect, Effects, NoMessage, Permission, Process, ProcessId, ProcessSet, Route,
+    UpperLayer,
 };
 
 use crate::multicast::{TreeBody, VcubeMulticast};
@@ -140,6 +141,10 @@ impl<P: Process<Message: Body>> Process for OverMulticast<P> {
 
     fn waits_for(&self) -> ProcessSet {
         self.process.waits_for()
+    }
+
+    fn permission(&self) -> Permission {
+        self.process.permission()
     }
 }
 

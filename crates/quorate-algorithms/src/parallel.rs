@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use quorate_core::{Belief, Effects, Layered, Process, ProcessId, ProcessSet};
+use quorate_core::{Belief, Effects, Layered, Permission, Process, ProcessId, ProcessSet};
 
 /// Two processes that run in parallel, without interacting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -125,6 +125,13 @@ impl<L: Process, R: Process> Process for Parallel<L, R> {
 
     fn waits_for(&self) -> ProcessSet {
         &self.left.waits_for() | &self.right.waits_for()
+    }
+
+    fn permission(&self) -> Permission {
+        match self.left.permission() {
+            Permission::Free => self.right.permission(),
+            left => left,
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use quorate_core::ProcessSet;
+use quorate_core::{Permission, ProcessSet};
 use quorate_sim::trace::{Record, RecordKind, TraceSink, TracedState};
 
 use crate::prefix::RunPrefix;
@@ -57,6 +57,8 @@ pub(crate) struct StateText {
     pub(crate) text: String,
     /// Processes for which a process in this state waits.
     pub(crate) waits_for: ProcessSet,
+    /// Location of the vote or the token of a process in this state.
+    pub(crate) permission: Permission,
 }
 
 /// Recording of a part of a run, up to its limits.
@@ -245,7 +247,7 @@ impl TraceSink for Recording {
         let waits_for = state.waits_for();
         let length = text.len() + waits_for.len() * size_of::<u32>();
         let known = self.states.len();
-        let index = self.intern(StateText { text, waits_for });
+        let index = self.intern(StateText { text, waits_for, permission: state.permission() });
         if self.current_states.insert(process, index) == Some(index) {
             return Ok(());
         }
@@ -293,6 +295,10 @@ mod tests {
     impl TracedState for Quarter {
         fn waits_for(&self) -> ProcessSet {
             ProcessSet::all(self.0 as usize)
+        }
+
+        fn permission(&self) -> Permission {
+            Permission::token(self.0 == 1)
         }
     }
 

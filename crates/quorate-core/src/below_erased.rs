@@ -6,7 +6,9 @@
 use core::fmt::{self, Debug};
 
 use crate::detector::Detector;
-use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span};
+use crate::{
+    Belief, Effect, Effects, Kind, Message, Permission, Process, ProcessId, ProcessSet, Span,
+};
 
 /// A process below a type-erased one. It behaves and is shown like the process inside.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -104,6 +106,10 @@ impl<L: Process> Process for BelowErased<L> {
 
     fn waits_for(&self) -> ProcessSet {
         self.process.waits_for()
+    }
+
+    fn permission(&self) -> Permission {
+        self.process.permission()
     }
 }
 

@@ -6,7 +6,7 @@
 use core::convert::Infallible;
 
 use crate::detector::Detector;
-use crate::{Belief, Effects, Layered, Process, ProcessId, ProcessSet, Span};
+use crate::{Belief, Effects, Layered, Permission, Process, ProcessId, ProcessSet, Span};
 
 /// One of two processes that have the same outputs and take no commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,6 +116,13 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
         match self {
             Self::First(process) => process.waits_for(),
             Self::Second(process) => process.waits_for(),
+        }
+    }
+
+    fn permission(&self) -> Permission {
+        match self {
+            Self::First(process) => process.permission(),
+            Self::Second(process) => process.permission(),
         }
     }
 }

@@ -14,7 +14,7 @@ use core::any::Any;
 use core::fmt::{self, Debug, Display};
 use core::hash::{Hash, Hasher};
 
-use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
+use crate::{Belief, Effect, Effects, Kind, Message, Permission, Process, ProcessId, ProcessSet};
 
 /// A type-erased process with commands `C`, outputs `O` and errors `E`.
 pub struct Erased<C: Data, O: Data, E: Reason>(Box<dyn DynProcess<C, O, E>>);
@@ -142,6 +142,7 @@ trait DynProcess<C: Data, O: Data, E: Reason>: DynData {
     fn handle(&mut self, input: Input<C>, out: Out<'_, C, O, E>) -> Result<(), E>;
     fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage;
     fn waits_for(&self) -> ProcessSet;
+    fn permission(&self) -> Permission;
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64));
     fn forget_dead_values(&mut self);
     fn forget_dead_values_of(&self, from: ProcessId, message: &mut ErasedMessage);
@@ -199,6 +200,10 @@ where
 
     fn waits_for(&self) -> ProcessSet {
         Process::waits_for(self)
+    }
+
+    fn permission(&self) -> Permission {
+        Process::permission(self)
     }
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
@@ -275,6 +280,10 @@ impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
 
     fn waits_for(&self) -> ProcessSet {
         self.0.waits_for()
+    }
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
     }
 
     fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {

@@ -3,7 +3,7 @@
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
 
-use crate::{Belief, Effects, Message, ProcessId, ProcessSet};
+use crate::{Belief, Effects, Message, Permission, ProcessId, ProcessSet};
 
 /// A process of a distributed algorithm, as a pure state machine.
 ///
@@ -106,5 +106,10 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     /// driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()
+    }
+
+    /// The location of its vote or its token. It is only shown; no driver acts on it.
+    fn permission(&self) -> Permission {
+        Permission::Free
     }
 }

@@ -9,7 +9,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::detector::Detector;
-use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
+use crate::{Belief, Effect, Effects, Kind, Message, Permission, Process, ProcessId, ProcessSet};
 
 /// A process that can run on top of another process.
 pub trait UpperLayer<L: Process>: Process {
@@ -200,6 +200,10 @@ impl<U: UpperLayer<L>, L: Process> Process for Stack<U, L> {
 
     fn waits_for(&self) -> ProcessSet {
         self.upper.waits_for()
+    }
+
+    fn permission(&self) -> Permission {
+        self.upper.permission()
     }
 }
 

@@ -29,8 +29,9 @@ use core::mem;
 
 use quorate_core::allocation::{Claim, Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, SortedMap, SortedSet, Stamp, VCube,
+    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage,
+    Permission, Process, ProcessId, ProcessSet, Profile, Property, SortedMap, SortedSet, Stamp,
+    VCube,
 };
 
 use crate::{Algorithm, Setup, Shape, Sound};
@@ -372,6 +373,10 @@ impl Process for QuorumK {
             }
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(self.voter.lent.keys().map(|request| request.process))
     }
 }
 

@@ -18,8 +18,8 @@ use core::convert::Infallible;
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::{AnyCoterie, QuorumSystem};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, Stamp,
+    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage,
+    Permission, Process, ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
 use super::voting::{Ballot, BallotReply, SYNCHRONISATION_DIFFERS};
@@ -232,6 +232,10 @@ impl Process for AgrawalElAbbadi {
             Phase::Waiting(campaign) => &campaign.quorum - &campaign.votes,
             _ => self.ballot.holder(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(&self.ballot.holder())
     }
 }
 

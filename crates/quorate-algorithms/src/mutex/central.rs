@@ -21,8 +21,8 @@ use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId,
-    ProcessSet, Profile, Property,
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process,
+    ProcessId, ProcessSet, Profile, Property,
 };
 
 use crate::literature::{MutexFigure, Prediction};
@@ -282,6 +282,10 @@ impl Process for Central {
             Phase::Waiting => ProcessSet::from_iter([self.server]),
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(self.server_state.holder.map(|(holder, _)| holder))
     }
 }
 

@@ -19,8 +19,8 @@ use core::convert::Infallible;
 use quorate_core::election::{self, Identifier};
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId,
-    ProcessSet, Profile, Property, Route, Stack, UpperLayer,
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process,
+    ProcessId, ProcessSet, Profile, Property, Route, Stack, UpperLayer,
 };
 
 use crate::election::DetectorLeader;
@@ -207,6 +207,10 @@ impl Process for ElectedServer {
             Phase::Waiting => self.server.into_iter().collect(),
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(self.server_state.holder)
     }
 }
 

@@ -19,8 +19,8 @@ use core::convert::Infallible;
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::Coterie;
 use quorate_core::{
-    Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, Stamp,
+    Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Permission,
+    Process, ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
 use super::voting::{Ballot, BallotReply, SYNCHRONISATION_DIFFERS};
@@ -230,6 +230,10 @@ impl Process for Maekawa {
             Phase::Waiting(campaign) => &self.quorum - &campaign.votes,
             _ => self.ballot.holder(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(&self.ballot.holder())
     }
 }
 

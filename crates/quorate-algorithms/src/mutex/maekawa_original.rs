@@ -18,8 +18,8 @@ use core::convert::Infallible;
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::Coterie;
 use quorate_core::{
-    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property, Specimen,
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process, ProcessId,
+    ProcessSet, Profile, Property, Specimen,
 };
 
 use crate::{Algorithm, Setup};
@@ -28,7 +28,8 @@ use crate::{Algorithm, Setup};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MaekawaOriginal {
     quorum: ProcessSet,
-    voted: bool,
+    /// The process that has the vote.
+    vote: Option<ProcessId>,
     queue: VecDeque<ProcessId>,
     phase: Phase,
 }
@@ -57,7 +58,7 @@ impl MaekawaOriginal {
     pub fn new(id: ProcessId, coterie: &impl Coterie) -> Self {
         let quorum =
             coterie.quorum(id, &ProcessSet::new()).expect("without failures there is a quorum");
-        Self { quorum, voted: false, queue: VecDeque::new(), phase: Phase::Outside }
+        Self { quorum, vote: None, queue: VecDeque::new(), phase: Phase::Outside }
     }
 }
 
@@ -86,15 +87,17 @@ impl Process for MaekawaOriginal {
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         match message {
-            Message::Request if self.voted => self.queue.push_back(from),
+            Message::Request if self.vote.is_some() => self.queue.push_back(from),
             Message::Request => {
-                self.voted = true;
+                self.vote = Some(from);
                 out.send(from, Message::Reply);
             }
-            Message::Release => match self.queue.pop_front() {
-                Some(next) => out.send(next, Message::Reply),
-                None => self.voted = false,
-            },
+            Message::Release => {
+                self.vote = self.queue.pop_front();
+                if let Some(next) = self.vote {
+                    out.send(next, Message::Reply);
+                }
+            }
             Message::Reply => {
                 let Phase::Waiting { missing } = &mut self.phase else {
                     return out.ignored("a vote for no request");
@@ -113,6 +116,10 @@ impl Process for MaekawaOriginal {
             Phase::Waiting { missing } => missing.clone(),
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(self.vote)
     }
 }
 

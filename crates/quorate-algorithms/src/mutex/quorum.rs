@@ -40,8 +40,8 @@ use core::mem;
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property,
+    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage,
+    Permission, Process, ProcessId, ProcessSet, Profile, Property,
 };
 
 pub use over_coteries::OverCoteries;
@@ -500,6 +500,10 @@ impl<R: VotingRules, O: VotingOutput> Process for QuorumVoting<R, O> {
             Phase::Waiting(candidacy) => &candidacy.quorum - &candidacy.votes,
             _ => self.ballot.holder(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(&self.ballot.holder())
     }
 }
 

@@ -23,8 +23,8 @@ use core::marker::PhantomData;
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::quorum::{AnySystem, QuorumSystem};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
-    ProcessId, ProcessSet, Profile, Property, SortedSet, Specimen, Stamp,
+    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage,
+    Permission, Process, ProcessId, ProcessSet, Profile, Property, SortedSet, Specimen, Stamp,
 };
 
 use super::quorum::VotingRules;
@@ -293,6 +293,10 @@ impl<R: CrashRule> Process for PublishedVoting<R> {
             Phase::Waiting(request) => &request.members - &request.locked,
             _ => self.blocked_by.iter().map(|holder| holder.process).collect(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::given_to(self.blocked_by.map(|holder| holder.process))
     }
 }
 

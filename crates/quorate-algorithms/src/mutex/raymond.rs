@@ -15,8 +15,8 @@ use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property,
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process, ProcessId,
+    ProcessSet, Profile, Property,
 };
 
 use crate::literature::{MutexFigure, Prediction, mean_per_request};
@@ -121,6 +121,10 @@ impl Process for Raymond {
             Phase::Waiting => ProcessSet::from_iter([self.holder]),
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::token(self.holder == self.id)
     }
 }
 

@@ -15,8 +15,8 @@ use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
-    Profile, Property,
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process, ProcessId,
+    ProcessSet, Profile, Property,
 };
 
 use crate::literature::{MutexFigure, Prediction};
@@ -170,6 +170,10 @@ impl Process for SuzukiKasami {
             Phase::Waiting => ProcessSet::others(self.n, self.id),
             _ => ProcessSet::new(),
         }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::token(self.token.is_some())
     }
 }
 

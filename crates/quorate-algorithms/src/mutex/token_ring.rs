@@ -21,8 +21,8 @@ use core::convert::Infallible;
 
 use quorate_core::mutex::{Command, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId,
-    ProcessSet, Profile, Property,
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message as CoreMessage, Permission, Process,
+    ProcessId, ProcessSet, Profile, Property,
 };
 
 use crate::literature::{MutexFigure, Prediction};
@@ -202,6 +202,10 @@ impl Process for TokenRing {
     fn waits_for(&self) -> ProcessSet {
         // The location of the token is unknown to a waiting process.
         if self.wants { ProcessSet::others(self.n, self.id) } else { ProcessSet::new() }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission::token(self.has_token())
     }
 }
 

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::response::{IntoResponse, Response};
-use quorate_core::ProcessId;
+use quorate_core::{Permission, ProcessId, ProcessSet};
 use quorate_sim::trace::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::scenario::ScenarioRequest;
 use crate::api_error::ApiError;
 use crate::lab_state::LabState;
-use crate::recording::{RecordedStep, Recording, StateText};
+use crate::recording::{RecordedStep, Recording};
 use crate::runs::RecordedRun;
 
 /// [`Recording`] in the form that the page expects.
@@ -37,6 +37,31 @@ pub(super) struct RecordingJson<'a> {
     texts: Vec<&'a str>,
     /// For each of the texts, the processes for which a process in this state waits.
     waits: Vec<Vec<u32>>,
+    /// For each of the texts, where the vote or the token of a process in this state is.
+    permissions: Vec<PermissionJson>,
+}
+
+/// [`Permission`] in the form that the page expects: `null`, `"token"`, or the processes that have the vote.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PermissionJson {
+    Free,
+    Token(&'static str),
+    GivenTo(Vec<u32>),
+}
+
+impl From<&Permission> for PermissionJson {
+    fn from(permission: &Permission) -> Self {
+        match permission {
+            Permission::Free => Self::Free,
+            Permission::Token => Self::Token("token"),
+            Permission::GivenTo(holders) => Self::GivenTo(numbers(holders)),
+        }
+    }
+}
+
+fn numbers(processes: &ProcessSet) -> Vec<u32> {
+    processes.iter().map(ProcessId::number).collect()
 }
 
 /// Summary of the run before the first recorded step.
@@ -77,11 +102,21 @@ impl<'a> RecordingJson<'a> {
         };
         let states = recording.states();
         let texts = states.iter().map(|state| state.text.as_str()).collect();
-        let numbers =
-            |state: &StateText| state.waits_for.iter().map(ProcessId::number).collect::<Vec<_>>();
-        let waits = states.iter().map(numbers).collect();
+        let waits = states.iter().map(|state| numbers(&state.waits_for)).collect();
+        let permissions = states.iter().map(|state| (&state.permission).into()).collect();
         let (first, left_out) = (recording.first(), total - steps.len());
-        Self { processes, total, first, left_out, prefix, steps, records, texts, waits }
+        Self {
+            processes,
+            total,
+            first,
+            left_out,
+            prefix,
+            steps,
+            records,
+            texts,
+            waits,
+            permissions,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use quorate_core::{Process, ProcessSet};
+use quorate_core::{Permission, Process, ProcessSet};
 
 use super::cancelled::Cancelled;
 use super::record::Record;
@@ -12,11 +12,18 @@ use super::record::Record;
 pub trait TracedState: fmt::Debug {
     /// Processes for which the process waits.
     fn waits_for(&self) -> ProcessSet;
+
+    /// Location of its vote or its token.
+    fn permission(&self) -> Permission;
 }
 
 impl<P: Process> TracedState for P {
     fn waits_for(&self) -> ProcessSet {
         Process::waits_for(self)
+    }
+
+    fn permission(&self) -> Permission {
+        Process::permission(self)
     }
 }
 
