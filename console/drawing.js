@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { h, s } from "./dom.js";
+import { isPresenting } from "./parts/presentation.js";
 import { language, t } from "./texts.js";
 
 const ELEMENTS = new Set([
@@ -118,6 +119,7 @@ export class Diagram {
     /** Copies of what the current step does, in front of the shade that covers the future. */
     this.current = s("g", { class: "current" });
     this.scroller.addEventListener("click", (event) => this.click(event));
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.scroller.addEventListener("scroll", () => this.names.classList.toggle("off", this.scroller.scrollLeft < 4), { passive: true });
   }
 
@@ -137,7 +139,9 @@ export class Diagram {
     this.pending?.abort();
     this.pending = new AbortController();
     // On a large screen, such as a projector, the drawing is enlarged because the reader sits further away.
-    const scale = Math.max(1, Math.min(1.6, drawnWidth / 1150, innerHeight / 850));
+    const scale = isPresenting()
+      ? Math.max(1, Math.min(2.6, drawnWidth / 640))
+      : Math.max(1, Math.min(1.6, drawnWidth / 1150, innerHeight / 850));
     const width = Math.round(drawnWidth / scale);
     const height = this.height === undefined ? undefined : Math.max(120, Math.round(this.height / scale - AROUND_LANES));
     try {
@@ -157,6 +161,21 @@ export class Diagram {
       if (/** @type {Error} */ (error).name === "AbortError") return;
       this.scroller.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
     }
+  }
+
+  /**
+   * Draws the window that is shown as a picture of this size.
+   * @param {number} width
+   * @param {number} height
+   * @returns {Promise<string>}
+   */
+  async slide(width, height) {
+    const body = { ...this.request, ...this.window, width, height: height - AROUND_LANES, legend: true, spread: true, language };
+    const { svg } = await post("diagram", body);
+    return /** @type {string} */ (svg).replace(
+      /width="\d+" height="(\d+)" viewBox="0 0 \d+ \d+"/,
+      (_, drawn) => `width="${width}" height="${height}" viewBox="0 ${Math.min(0, (drawn - height) / 2)} ${width} ${Math.max(drawn, height)}"`,
+    );
   }
 
   /** Shows the names of the processes beside a drawing that is wider than its frame. @param {number} scale */
@@ -246,6 +265,19 @@ export class Diagram {
     const left = this.scroller.scrollLeft;
     const position = (x / this.svg.viewBox.baseVal.width) * this.drawnWidth;
     if (position < left + 40 || position > left + visibleWidth - 40) this.scroller.scrollLeft = position - visibleWidth / 2;
+  }
+
+  /** Enter does what a click on the current step does. @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key !== "Enter" || event.target !== this.scroller || !this.svg || !this.onClick || !this.geometry) return;
+    event.preventDefault();
+    const { time, process } = this.now;
+    const own = process >= 0 ? process : (this.geometry.lanes[0]?.process ?? null);
+    const lane = this.geometry.lanes.find((it) => it.process === own);
+    const scale = this.drawnWidth / this.svg.viewBox.baseVal.width;
+    const message = this.current.querySelector("[data-message]");
+    const x = this.columnOfStep(this.geometry).x * scale;
+    this.onClick({ time, message: message && messageInfo(message), process: own, x, y: (lane?.y ?? 0) * scale });
   }
 
   /** @param {MouseEvent} event */

@@ -128,6 +128,15 @@ function flatten(scenario) {
 }
 
 /**
+ * Splits an address into the scenario and the position in the run: 0 before the first step.
+ * @param {string} rest
+ */
+export function splitRoute(rest) {
+  const found = /(?:^|&)at=(\d{1,12})(?=&|$)/.exec(rest);
+  return { scenario: found ? rest.replace(found[0], "") : rest, at: Number(found?.[1] ?? 0) };
+}
+
+/**
  * Returns the scenario with one more fault.
  * @param {Scenario} scenario
  * @param {string} kind

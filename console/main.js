@@ -5,6 +5,7 @@ import { h, fill } from "./dom.js";
 import { icon } from "./icons.js";
 import { LANGUAGES, language, preferredLanguage, setLanguage, t } from "./texts.js";
 import { problemNotice } from "./parts/problem.js";
+import { present } from "./parts/presentation.js";
 import { bindKeys } from "./player.js";
 
 /**
@@ -24,12 +25,16 @@ const LAB = [
   ["open", () => import("./pages/open.js")],
 ];
 
-/** The back ends that the server offers: a lab, a cluster, or both. */
+/** Pages of the read-only view. It has the address of a run, so that only the path of a link changes. @type {typeof LAB} */
+const EMBED = [["run", () => import("./pages/embed.js")]];
+
+/** The back ends that the server offers: a lab, a cluster, or both; or the read-only view of a lab. */
 const backends = (document.documentElement.dataset.has ?? "lab").split(" ");
 /** @type {typeof LAB} */
 const PAGES = [
   ...(backends.includes("cluster") ? [/** @type {typeof LAB[0]} */ (["cluster", () => import("./pages/cluster.js")])] : []),
   ...(backends.includes("lab") ? LAB : []),
+  ...(backends.includes("embed") ? EMBED : []),
 ];
 const INITIAL_PAGE = PAGES[0][0];
 
@@ -80,6 +85,7 @@ async function show(saved) {
     if (turn !== showCount) return;
     mounted?.leave?.();
     mounted = undefined;
+    present(false);
     bindKeys(null);
     window.clearTimeout(slow);
     main.replaceChildren(container);
@@ -108,6 +114,7 @@ function loadingNotice() {
 
 /** @param {string} name */
 function drawBar(name) {
+  if (backends.includes("embed")) return;
   const link = (/** @type {string} */ page) =>
     h("a", { href: `#/${page}`, "aria-current": page === name ? "page" : undefined }, t(`page.${page}`));
   const languages = h(

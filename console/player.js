@@ -14,6 +14,8 @@ export class Player extends EventTarget {
     this.isLoaded = isLoaded;
     /** Returns the position of the next or previous moment. @type {((direction: 1 | -1) => number) | undefined} */
     this.adjacentMoment = undefined;
+    /** Begins or ends presentation mode. Returns whether it did. @type {((presenting?: boolean) => boolean) | undefined} */
+    this.present = undefined;
     this.position = -1;
     this.speed = 5;
     /** @type {number | undefined} */
@@ -98,6 +100,11 @@ export class Player extends EventTarget {
         this.pause();
         this.go(this.adjacentMoment(event.key === "." ? 1 : -1));
         return true;
+      case "p":
+      case "P":
+        return this.present?.() ?? false;
+      case "Escape":
+        return this.present?.(false) ?? false;
       case "Home":
         this.pause();
         this.go(-1);

@@ -4,7 +4,7 @@ import { catalogue, isUnreachable, post } from "../api.js";
 import { INITIAL_SCENARIO, defaultScenario } from "../defaults.js";
 import { fill, h } from "../dom.js";
 import { parse } from "../drawing.js";
-import { decode, encode } from "../link.js";
+import { decode, encode, splitRoute } from "../link.js";
 import { cards, facts } from "../parts/cards.js";
 import { familyName } from "../parts/describe.js";
 import { problemNotice } from "../parts/problem.js";
@@ -16,7 +16,7 @@ import { language, number, summary, t, specimenReason } from "../texts.js";
 /** @type {import("../main.js").Page} */
 export async function page(main, rest, saved) {
   const known = await catalogue();
-  const route = parseRoute(rest);
+  const route = splitRoute(rest);
   /** @type {import("../link.js").Scenario} */
   let scenario = route.scenario === "" ? structuredClone(INITIAL_SCENARIO) : decode(route.scenario);
   /** @type {RunView | null} */
@@ -260,15 +260,6 @@ function setupSummary(scenario) {
   const texts = keys.map(([key, value]) => `${key.replace("faults.", "")} ${value}`);
   if (scenario.arrival) texts.push(`arrival × ${scenario.arrival.length}`);
   return texts.join(" · ");
-}
-
-/**
- * Splits an address into the scenario and the position in the run.
- * @param {string} rest
- */
-function parseRoute(rest) {
-  const found = /(?:^|&)at=(\d{1,12})(?=&|$)/.exec(rest);
-  return { scenario: found ? rest.replace(found[0], "") : rest, at: Number(found?.[1] ?? 0) };
 }
 
 /**

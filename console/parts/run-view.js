@@ -10,10 +10,12 @@ import { Player, bindKeys } from "../player.js";
 import { number, t } from "../texts.js";
 import { formatExact, formatTime } from "../time.js";
 import { menuItems } from "./menu-items.js";
+import { checkPanel } from "./check.js";
 import { choicesPanel } from "./choices.js";
 import { menu } from "./menu.js";
 import { beliefs, messages } from "./messages.js";
 import { Processes } from "./processes.js";
+import { isPresenting, onPresentation, present } from "./presentation.js";
 import { statesInvolved, stepLine, stepRecords } from "./step.js";
 import { tabList } from "./tabs.js";
 import { waiting } from "./waiting.js";
@@ -44,7 +46,16 @@ const LOAD_DELAY_MS = 80;
 const NARROW = 920;
 /** Room below the diagram, and the least height of the diagram. */
 const BELOW_DIAGRAM = 44;
+/** Room below the diagram in presentation mode, for the description of the step and the controls. */
+const BELOW_PRESENTED = 200;
+/** Number of events in a window in presentation mode, where all is larger. */
+const EVENTS_PRESENTED = 24;
+/** Width and height of a picture for a slide. A PNG has twice as many pixels in each direction. */
+const SLIDE = { width: 960, height: 540 };
 const DIAGRAM_LEAST = 260;
+
+/** Families that depend on time, so that there are no interleavings to check. */
+const NOT_CHECKED = ["detector", "time"];
 
 /** The tab that was chosen last; it stays chosen in the next run. */
 let chosenTab = "states";
@@ -63,6 +74,12 @@ export class RunView {
     this.recording = saved?.recording ?? new Recording(result.film, result.moments, request);
     this.player = new Player(this.recording.length, (position) => this.recording.has(position));
     this.player.adjacentMoment = (direction) => this.adjacentMoment(direction);
+    this.player.present = (presenting = !isPresenting()) => {
+      const changes = presenting !== isPresenting();
+      present(presenting);
+      return changes;
+    };
+    onPresentation(() => this.resize());
     this.diagram = new Diagram((target) => this.openMenu(target));
     this.diagram.request = { ...request, stamps: saved?.stamps ?? false };
     // Up to LANES_MOST lines are all drawn. Of more, the server selects some unless the user does.
@@ -92,6 +109,8 @@ export class RunView {
       properties: h("div"),
       counts: h("div"),
     };
+    const { scenario, report } = result;
+    this.check = this.change && scenario && report && !NOT_CHECKED.includes(report.family) ? checkPanel(scenario, report.family) : null;
     this.tabs = tabList(
       t("stage.tabs"),
       [
@@ -99,6 +118,7 @@ export class RunView {
         { key: "waiting", label: t("stage.waiting"), content: this.panels.waiting },
         { key: "messages", label: t("stage.messages"), content: this.panels.messages },
         ...(this.change ? [{ key: "choices", label: t("stage.choices"), content: this.panels.choices }] : []),
+        ...(this.check ? [{ key: "check", label: t("stage.check"), content: this.check.element }] : []),
       ],
       saved?.tab ?? chosenTab,
       (key) => {
@@ -135,6 +155,8 @@ export class RunView {
   destroy() {
     window.clearTimeout(this.loadTimer);
     this.player.pause();
+    this.check?.stop();
+    onPresentation(null);
     this.resized.disconnect();
     bindKeys(null);
   }
@@ -162,7 +184,7 @@ export class RunView {
         h(
           "div",
           { class: "stage-main" },
-          playbackControls(this.player, where, (factor) => this.zoom(factor), this.line),
+          playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line }),
           h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), this.stampsField()),
         ),
         h(
@@ -210,7 +232,20 @@ export class RunView {
       this.recording.isComplete || scenario ? link("trace", trace) : null,
       link("svg", () => saveText(`${name}.svg`, this.diagram.text, "image/svg+xml")),
       link("png", () => this.downloadPng(name)),
+      link("slide-svg", () => this.downloadSlide(name, false)),
+      link("slide-png", () => this.downloadSlide(name, true)),
     );
+  }
+
+  /**
+   * Draws the window that is shown in the size of a slide, and saves it.
+   * @param {string} name
+   * @param {boolean} asPng
+   */
+  async downloadSlide(name, asPng) {
+    const svg = await this.diagram.slide(SLIDE.width, SLIDE.height);
+    if (asPng) await savePng(`${name}.png`, svg, SLIDE.width, SLIDE.height);
+    else saveText(`${name}.svg`, svg, "image/svg+xml");
   }
 
   /** @param {string} name */
@@ -383,13 +418,22 @@ export class RunView {
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
-    const moments = Math.ceil((this.events / EVENTS) * MOMENTS);
-    this.diagram.show(this.recording.windowAround(this.player.position, this.events, moments));
+    const events = isPresenting() ? Math.min(this.events, EVENTS_PRESENTED) : this.events;
+    const moments = Math.ceil((events / EVENTS) * MOMENTS);
+    this.diagram.show(this.recording.windowAround(this.player.position, events, moments));
+  }
+
+  /** Draws the diagram again in the size that it has now. */
+  resize() {
+    this.diagram.window = null;
+    this.diagram.height = this.roomForDiagram();
+    this.redraw();
   }
 
   /** Returns the height that the diagram may have so that it is on the screen together with the panels beside it. */
   roomForDiagram() {
     const top = this.diagram.element.getBoundingClientRect().top + window.scrollY;
+    if (isPresenting()) return Math.max(innerHeight - top - BELOW_PRESENTED, DIAGRAM_LEAST);
     const room = innerHeight - top - BELOW_DIAGRAM;
     return this.element.clientWidth <= NARROW ? undefined : Math.max(room, DIAGRAM_LEAST);
   }

@@ -39,6 +39,6 @@ pub use users::{
     ElectionUserState, ElectionUsers, MulticastUserState, MulticastUsers, MutexUserState,
     MutexUsers, ReplicationUserState, ReplicationUsers, SnapshotUserState, SnapshotUsers, Users,
 };
-pub use world::{Action, ActionKind, Budget, State, World};
+pub use world::{Action, ActionKind, Budget, PROCESSES_MOST, State, World};
 #[cfg(not(test))]
 pub use world::{ErasedFamily, ErasedProcesses};

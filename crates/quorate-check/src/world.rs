@@ -50,7 +50,7 @@ pub use erased::{ErasedFamily, ErasedProcesses};
 pub use state::State;
 
 /// Maximum number of processes. Relations between two processes are kept in 64 bits, one bit per pair.
-pub(crate) const PROCESSES_MOST: usize = 8;
+pub const PROCESSES_MOST: usize = 8;
 
 /// Maximum number of faults of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -227,6 +227,88 @@ withPage("of a FIFO link only the first message can be chosen, and a process cra
   await page.locator(".chip", { hasText: "crash 4@" }).waitFor();
 });
 
+withPage("a world is checked, and its counterexample opens on the stage", async (page) => {
+  await visit(page, lab.address, "#/run?algorithm=maekawa-original&processes=3&requesters=all");
+  await page.getByRole("tab", { name: "Check" }).click();
+  await page.getByRole("button", { name: "Check every order" }).click();
+  await page.locator(".check-result .verdict.violated", { hasText: /A shortest counterexample has \d+ steps/ }).waitFor();
+  assert.match(await page.locator(".check-result .property").innerText(), /ME2/);
+  await page.getByRole("link", { name: "Show the counterexample" }).click();
+  await page.locator(".title-row .verdict.violated", { hasText: "ME2" }).waitFor();
+  assert.match(page.url(), /request=/);
+  await page.keyboard.press("End");
+  await page.getByRole("tab", { name: "Waiting" }).click();
+  await page.locator(".cycle.for-good").waitFor();
+  await page.getByRole("tab", { name: "Check" }).click();
+  assert.ok(await page.locator(".check-result .verdict.violated").isVisible(), "the result stays");
+  await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=3&requesters=all");
+  await page.getByRole("button", { name: "Check every order" }).click();
+  await page.locator(".check-result .verdict.holds", { hasText: /Holds in every order: [\d,]+ states/ }).waitFor();
+});
+
+withPage("a check shows its progress and can be cancelled", async (page) => {
+  await visit(page, lab.address, "#/run?algorithm=lamport&processes=3&requesters=all");
+  await page.getByRole("tab", { name: "Check" }).click();
+  await page.locator(".check summary").click();
+  await page.locator("[data-check=requests]").fill("4");
+  assert.match(await page.locator(".check summary").innerText(), /Requests each: 4/);
+  await page.getByRole("button", { name: "Check every order" }).click();
+  await page.locator(".check-count", { hasText: /[1-9][\d,]+ states/ }).waitFor();
+  await page.locator(".check-result").getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".check-result .verdict", { hasText: "Cancelled after" }).waitFor();
+});
+
+withPage("presentation mode fills the screen with the diagram and the step", async (page) => {
+  await visit(page, lab.address, FIVE);
+  const width = () => page.locator(".diagram svg .lane-name, .diagram svg text").first().evaluate((it) => it.getBoundingClientRect().height);
+  const usual = await width();
+  await page.keyboard.press("p");
+  await page.waitForFunction((usual) => document.querySelector(".diagram svg text").getBoundingClientRect().height > usual * 1.5, usual);
+  for (const hidden of ["#bar", ".setup-panel", ".stage-side", ".panels"]) assert.ok(!(await page.locator(hidden).isVisible()), hidden);
+  for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowRight");
+  const line = page.locator(".event-line");
+  assert.match(await line.innerText(), /p\d/);
+  assert.ok((await line.evaluate((it) => parseFloat(getComputedStyle(it).fontSize))) >= 20);
+  const bottom = await page.locator(".transport").evaluate((it) => it.getBoundingClientRect().bottom);
+  assert.ok(bottom <= 900 && (await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight + 4)), "all of it is visible");
+  await page.screenshot({ path: `${screens}/presentation.png` });
+  await page.keyboard.press("p");
+  await page.locator(".stage-side").waitFor();
+  assert.match(await where(page), /^event 3 /);
+});
+
+withPage("Enter on the diagram opens the menu of the current step", async (page) => {
+  await visit(page, lab.address, FIVE);
+  await page.locator(".diagram").focus();
+  for (let step = 0; step < 11; step += 1) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.getByRole("menuitem", { name: /Lose/ }).waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(".menu").count(), 0);
+});
+
+withPage("the embedded view is read-only, and leads to the lab", async (page) => {
+  await page.goto(`${lab.address}embed${FIVE}&at=12`);
+  await page.locator(".diagram svg").waitFor();
+  assert.match(await where(page), /^event 12 /);
+  assert.ok(!(await page.locator("#bar").isVisible()));
+  assert.equal(await page.getByRole("tab", { name: "Choose" }).count(), 0);
+  assert.equal(await page.locator("[data-fault], .fault-button").count(), 0);
+  const href = await page.getByRole("link", { name: "Open in the lab" }).getAttribute("href");
+  assert.match(href, /#\/run\?algorithm=ricart-agrawala&processes=5&requesters=all&at=12$/);
+  await page.screenshot({ path: `${screens}/embed.png` });
+});
+
+withPage("a picture for a slide has the size of a slide", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (const [key, size] of [["slide-svg", /width="960" height="540" viewBox="0 -?[\d.]+ 960 5\d\d/], ["slide-png", null]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-file=${key}]`).click()]);
+    const bytes = readFileSync(await download.path());
+    if (size) assert.match(bytes.toString(), size);
+    else assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [1920, 1080]);
+  }
+});
+
 withPage("an address that leads nowhere gets a page and a message", async (page) => {
   await visit(page, lab.address, "#/lessons/abc", ".lesson .diagram svg");
   assert.match(await page.locator(".note").first().innerText(), /There is no lesson abc; there are lessons 1 to \d+/);

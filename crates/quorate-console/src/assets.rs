@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
@@ -63,23 +64,38 @@ impl Backends {
     }
 }
 
-/// Serves a file of the page. The root path serves `index.html`.
+/// Properties of the page of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct PageState {
+    pub(crate) backends: Backends,
+    /// Content security policy of the read-only view, which other pages may be allowed to frame.
+    pub(crate) embed_policy: Arc<str>,
+}
+
+/// Path of the read-only view of a run.
+const EMBED: &str = "embed";
+
+/// Serves a file of the page. The root path serves `index.html`, and so does the path of the read-only view.
 pub(crate) async fn serve(
-    State(backends): State<Backends>,
+    State(PageState { backends, embed_policy }): State<PageState>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    let path = match uri.path().trim_start_matches('/') {
+    let asked = uri.path().trim_start_matches('/');
+    let is_embedded = asked == EMBED && backends.lab;
+    let path = match asked {
         "" => "index.html",
+        _ if is_embedded => "index.html",
         path => path,
     };
+    let names = if is_embedded { EMBED } else { backends.names() };
     let served =
         content_type(path).and_then(|content_type| Some((content_type, CONSOLE_FILES.get(path)?)));
     let Some((content_type, file)) = served else {
         return ApiError::not_found("there is no such page").into_response();
     };
     let hash = hexadecimal(&Sha256::digest(&file)[..16]);
-    let tag = format!("\"{hash}-{}\"", backends.names().replace(' ', "-"));
+    let tag = format!("\"{hash}-{}\"", names.replace(' ', "-"));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
@@ -88,8 +104,12 @@ pub(crate) async fn serve(
         return (response_headers, file).into_response();
     }
     let text = String::from_utf8_lossy(&file);
-    let html = format!("<html data-has=\"{}\"", backends.names());
-    (response_headers, text.replacen("<html", &html, 1)).into_response()
+    let html = text.replacen("<html", &format!("<html data-has=\"{names}\""), 1);
+    if is_embedded {
+        let policy = [(header::CONTENT_SECURITY_POLICY, embed_policy.to_string())];
+        return (response_headers, policy, html).into_response();
+    }
+    (response_headers, html).into_response()
 }
 
 /// Content type by file extension; `None` for types that are not served.

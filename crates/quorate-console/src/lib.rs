@@ -13,6 +13,7 @@
 mod api;
 mod api_error;
 mod assets;
+mod frame_origin;
 mod jobs;
 mod lab_state;
 mod language;
@@ -24,6 +25,7 @@ mod runs;
 mod server;
 mod step_index;
 
+pub use frame_origin::FrameOrigin;
 pub use lessons::{Lesson, lessons};
 pub use recording::RecordingBounds;
 pub use runs::{RunBounds, Runner};

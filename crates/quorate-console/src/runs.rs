@@ -35,6 +35,8 @@ pub struct RunBounds {
     pub events: u64,
     /// Maximum number of bytes of processes and messages in flight.
     pub memory: u64,
+    /// Maximum number of bytes of the states that a check of every interleaving keeps.
+    pub check_memory: u64,
     /// Limits of the recording that one response contains.
     pub recording: RecordingBounds,
     /// Limits of the diagram of a run.
@@ -51,6 +53,7 @@ impl Default for RunBounds {
             processes: 4_096,
             events: 2_000_000,
             memory: 512 << 20,
+            check_memory: 1 << 30,
             recording: RecordingBounds::default(),
             diagram: DiagramBounds { items: 2_000_000, bodies: 50_000 },
             concurrent_runs: 2,

@@ -5,9 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use axum::{Router, middleware};
-use quorate_protocol::http::{HostGuard, add_security_headers, check_host_and_origin};
+use quorate_protocol::http::{
+    HostGuard, add_security_headers, check_host_and_origin, content_policy_framed_by,
+};
 
-use crate::assets::Backends;
+use crate::assets::{Backends, PageState};
+use crate::frame_origin::FrameOrigin;
 use crate::jobs::Jobs;
 use crate::lab_state::LabState;
 use crate::runs::{RunBounds, Runner, Runs};
@@ -16,6 +19,9 @@ use crate::{api, assets};
 /// Number of threads that handle requests; runs have separate threads.
 const WORKERS: usize = 2;
 
+/// Maximum number of checks that run at a time, since each may use a large part of the memory.
+const CHECKS_MOST: usize = 2;
+
 /// Listen address of the lab server, and limits of its runs.
 #[derive(Clone, Debug)]
 pub struct LabSettings {
@@ -23,6 +29,8 @@ pub struct LabSettings {
     pub address: SocketAddr,
     /// Host names, besides addresses and `localhost`, under which browsers may address this server.
     pub names: Vec<String>,
+    /// Origins whose pages may show the read-only view `/embed` in a frame.
+    pub framed_by: Vec<FrameOrigin>,
     /// Limits on the size and the number of runs.
     pub bounds: RunBounds,
     /// Function that runs a scenario.
@@ -34,6 +42,7 @@ impl Default for LabSettings {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             names: Vec::new(),
+            framed_by: Vec::new(),
             bounds: RunBounds::default(),
             runner: quorate_run::run,
         }
@@ -54,11 +63,18 @@ pub fn router(lab: Option<&LabSettings>) -> Router {
 }
 
 fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
-    let files =
-        Router::new().fallback(assets::serve).with_state(Backends { lab: lab.is_some(), cluster });
+    let framed_by = lab.map_or(&[][..], |settings| &settings.framed_by);
+    let origins: Vec<String> = framed_by.iter().map(ToString::to_string).collect();
+    let backends = Backends { lab: lab.is_some(), cluster };
+    let pages = PageState { backends, embed_policy: content_policy_framed_by(&origins).into() };
+    let files = Router::new().fallback(assets::serve).with_state(pages);
     let Some(settings) = lab else { return files };
     let runs = Runs::new(settings.bounds, settings.runner);
-    let lab = Arc::new(LabState { runs, jobs: Jobs::default() });
+    let lab = Arc::new(LabState {
+        runs,
+        experiments: Jobs::new("experiment", 1),
+        checks: Jobs::new("check", CHECKS_MOST),
+    });
     files.nest("/api", api::router(lab))
 }
 

@@ -110,13 +110,23 @@ fn error_response(status: StatusCode, reason: &str) -> Response {
     (status, Json(json!({ "error": reason, "key": null }))).into_response()
 }
 
-/// Only our own files are loaded or run, framing is forbidden, and content types are not guessed.
+/// Policy of all pages: only our own files are loaded or run, and framing is forbidden.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+                              base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types drawing; \
+                              require-trusted-types-for 'script'";
+
+/// Returns the policy of a page that the pages of these origins may frame. Browsers then ignore `x-frame-options`.
+pub fn content_policy_framed_by(origins: &[String]) -> String {
+    if origins.is_empty() {
+        return CONTENT_POLICY.to_owned();
+    }
+    CONTENT_POLICY
+        .replace("frame-ancestors 'none'", &format!("frame-ancestors {}", origins.join(" ")))
+}
+
+/// Headers of every response. Content types are not guessed.
 const SECURITY_HEADERS: [(&str, &str); 6] = [
-    (
-        "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types drawing; require-trusted-types-for 'script'",
-    ),
+    ("content-security-policy", CONTENT_POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
@@ -128,7 +138,7 @@ const SECURITY_HEADERS: [(&str, &str); 6] = [
 pub async fn add_security_headers(mut response: Response) -> Response {
     for (name, value) in SECURITY_HEADERS {
         let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
-        // A drawing already has its own policy, which allows its inline styles.
+        // A drawing already has its own policy, which allows its inline styles, and so has a page that may be framed.
         response.headers_mut().entry(name).or_insert(value);
     }
     let headers = response.headers_mut();

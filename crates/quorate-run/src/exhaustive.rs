@@ -14,7 +14,7 @@ use std::time::Duration;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
     Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
-    ErasedFamily, Exploration, MulticastUsers, MutexUsers, Progress, World,
+    ErasedFamily, Exploration, MulticastUsers, MutexUsers, PROCESSES_MOST, Progress, World,
 };
 use quorate_core::agreement::{self, Agreement};
 use quorate_core::election::{self, Candidates, Election};
@@ -163,6 +163,13 @@ fn explore_with(
     config: &CheckConfig,
     on_progress: ProgressCallback<'_>,
 ) -> Result<CheckOutcome, CannotRun> {
+    let n = config.scenario.processes;
+    if n > PROCESSES_MOST {
+        let problem = format!(
+            "worlds of at most {PROCESSES_MOST} processes can be explored, not of {n}; use a campaign"
+        );
+        return Err(CannotRun::Search(problem));
+    }
     entry(&config.scenario)?.explore(config, on_progress)
 }
 

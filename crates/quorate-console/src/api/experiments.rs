@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -10,18 +9,44 @@ use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, Stream};
+use futures_util::stream::Stream;
 use quorate_draw::Theme;
-use quorate_lab::experiment::{EXPERIMENTS, Options};
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentProgress, Findings, Options};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::progress::stream_progress;
 use crate::api_error::ApiError;
-use crate::jobs::Job;
+use crate::jobs::{Job, Jobs};
 use crate::lab_state::LabState;
 
-/// Interval between progress events.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// Experiments of this server. Only one runs at a time, because it uses all cores.
+pub(crate) type ExperimentJobs = Jobs<Cells, Findings>;
+
+type ExperimentJob = Job<Cells, Findings>;
+
+/// Number of finished runs of an experiment, and of all its runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cells {
+    done: usize,
+    all: usize,
+}
+
+impl ExperimentProgress for ExperimentJob {
+    fn begin(&self, cells: usize) {
+        self.update(|progress| progress.all += cells);
+    }
+
+    fn step(&self) {
+        self.update(|progress| progress.done += 1);
+    }
+
+    fn end(&self) {}
+
+    fn should_continue(&self) -> bool {
+        !self.is_cancelled()
+    }
+}
 
 /// Content security policy of a chart, which only needs its inline style sheet.
 const CHART_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
@@ -54,14 +79,18 @@ pub(super) async fn begin(
 ) -> Result<Json<Value>, ApiError> {
     let Json(ExperimentRequest { name, seeds, up_to }) = request?;
     let options = Options { seeds, up_to, ..Options::default() };
-    Ok(Json(summary(&*lab.jobs.begin(&name, options)?)))
+    let experiment = Experiment::by_name(&name)?;
+    let job = lab.experiments.begin(experiment.name, move |job| {
+        experiment.run(&options, job).map_err(|error| error.to_string())
+    })?;
+    Ok(Json(summary(&job)))
 }
 
 pub(super) async fn status(
     State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
 ) -> Result<Json<Value>, ApiError> {
-    let job = lab.jobs.get(id)?;
+    let job = lab.experiments.get(id)?;
     let mut status = summary(&job);
     if let Some(Ok(findings)) = job.outcome() {
         let blocks = findings.blocks.iter();
@@ -82,7 +111,7 @@ pub(super) async fn cancel(
     State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
 ) -> Result<Json<Value>, ApiError> {
-    let job = lab.jobs.get(id)?;
+    let job = lab.experiments.get(id)?;
     job.cancel();
     Ok(Json(summary(&job)))
 }
@@ -92,26 +121,17 @@ pub(super) async fn progress(
     State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let job = lab.jobs.get(id)?;
-    let events = stream::unfold(Some(job), |job| async {
-        let job = job?;
-        let over = job.outcome().is_some();
-        if !over {
-            tokio::time::sleep(PROGRESS_INTERVAL).await;
-        }
-        let event = Event::default().data(summary(&job).to_string());
-        Some((Ok(event), (!over).then_some(job)))
-    });
-    Ok(Sse::new(events))
+    let job = lab.experiments.get(id)?;
+    Ok(stream_progress(job, summary))
 }
 
 pub(super) async fn table(
     State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
 ) -> Result<Response, ApiError> {
-    let job = lab.jobs.get(id)?;
+    let job = lab.experiments.get(id)?;
     let mut csv = Vec::new();
-    job.findings()?.table.write_csv(&mut csv).map_err(ApiError::bad_request)?;
+    job.result()?.table.write_csv(&mut csv).map_err(ApiError::bad_request)?;
     let name = format!("attachment; filename=\"{}.csv\"", job.name);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
@@ -139,21 +159,16 @@ pub(super) async fn chart(
     query: Result<Query<ChartQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let theme: Theme = query?.theme.parse().map_err(ApiError::bad_request)?;
-    let job = lab.jobs.get(id)?;
+    let job = lab.experiments.get(id)?;
     let name = name.strip_suffix(".svg").unwrap_or(&name);
-    let chart = job.findings()?.charts.iter().find(|chart| chart.name == name);
+    let chart = job.result()?.charts.iter().find(|chart| chart.name == name);
     let chart = chart.ok_or_else(|| ApiError::not_found("the experiment has no such chart"))?;
     let headers =
         [(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, CHART_CSP)];
     Ok((headers, chart.svg_with_theme(theme)).into_response())
 }
 
-fn summary(job: &Job) -> Value {
-    let (done, cells) = job.progress();
-    let (state, problem) = match job.outcome() {
-        None => ("running", None),
-        Some(Ok(_)) => ("done", None),
-        Some(Err(problem)) => ("failed", Some(problem)),
-    };
-    json!({ "id": job.id, "name": job.name, "state": state, "done": done, "cells": cells, "problem": problem })
+fn summary(job: &ExperimentJob) -> Value {
+    let (Cells { done, all }, (state, problem)) = (job.progress(), job.state());
+    json!({ "id": job.id, "name": job.name, "state": state, "done": done, "cells": all, "problem": problem })
 }

@@ -1,9 +1,11 @@
 //! JSON API of the page.
 
 mod catalogue;
+mod checks;
 mod diagram;
 mod experiments;
 mod lessons;
+mod progress;
 mod quorum;
 mod recording;
 mod run;
@@ -21,6 +23,9 @@ use axum::routing::{get, post};
 
 use crate::api_error::ApiError;
 use crate::lab_state::LabState;
+
+pub(crate) use checks::CheckJobs;
+pub(crate) use experiments::ExperimentJobs;
 
 /// Maximum size of a request body. A scenario has at most a mebibyte in TOML; JSON may take more.
 const BODY_MOST: usize = 2 << 20;
@@ -46,6 +51,9 @@ pub(crate) fn router(lab: Arc<LabState>) -> Router {
         .route("/experiments/{id}/progress", get(experiments::progress))
         .route("/experiments/{id}/table.csv", get(experiments::table))
         .route("/experiments/{id}/charts/{name}", get(experiments::chart))
+        .route("/checks", post(checks::begin))
+        .route("/checks/{id}", get(checks::status).delete(checks::cancel))
+        .route("/checks/{id}/progress", get(checks::progress))
         .fallback(unknown_path)
         .layer(DefaultBodyLimit::max(BODY_MOST))
         .with_state(lab)

@@ -332,3 +332,73 @@ fn an_experiment_can_be_cancelled_and_is_alone() {
     let progress = lab.get(&format!("/api/experiments/{id}/progress")).text();
     assert!(progress.contains("it was cancelled"), "{progress}");
 }
+
+/// Starts a check and waits for its end.
+fn check(lab: &TestServer, body: &Value) -> Value {
+    let id = lab.post("/api/checks", body).json()["id"].clone();
+    let progress = lab.get(&format!("/api/checks/{id}/progress")).text();
+    assert!(progress.contains("\"state\":\"done\""), "{progress}");
+    lab.get(&format!("/api/checks/{id}")).json()
+}
+
+#[test]
+fn a_check_visits_every_state_of_a_world() {
+    let lab = TestServer::start();
+    // Times and faults of the scenario have no meaning in a check, which chooses them itself.
+    let scenario = json!({
+        "algorithm": "ricart-agrawala", "processes": 3, "request": ["0@5ms", "2@7ms"],
+        "delay": "uniform:1ms..9ms", "faults": { "loss": 0.5, "crash": ["1@2ms"] },
+    });
+    let checked = check(&lab, &json!({ "scenario": scenario }));
+    assert_eq!(checked["report"]["verdict"], "holds", "{checked}");
+    assert!(checked["report"]["states"].as_u64().is_some_and(|states| states > 20), "{checked}");
+    assert_eq!(checked["scenario"], Value::Null);
+    let twice = check(&lab, &json!({ "scenario": scenario, "requests": 2 }));
+    assert!(twice["report"]["states"].as_u64() > checked["report"]["states"].as_u64(), "{twice}");
+}
+
+#[test]
+fn a_counterexample_of_a_check_is_a_run_of_the_page() {
+    let lab = TestServer::start();
+    let scenario = json!({ "algorithm": "maekawa-original", "processes": 3, "requesters": "all" });
+    let checked = check(&lab, &json!({ "scenario": scenario }));
+    assert_eq!(checked["report"]["verdict"], "violated", "{checked}");
+    let steps = checked["steps"].as_array().map(Vec::len);
+    assert_eq!(checked["report"]["counterexample_steps"].as_u64().map(|it| it as usize), steps);
+    let replayed = lab.post("/api/run", &run(checked["scenario"].clone())).json();
+    assert_eq!(replayed["report"]["verdict"], "violated", "{replayed}");
+    // A crash is needed for this one.
+    let scenario = json!({ "algorithm": "ricart-agrawala", "processes": 3, "requesters": "all" });
+    assert_eq!(check(&lab, &json!({ "scenario": scenario }))["report"]["verdict"], "holds");
+    let crashed = check(&lab, &json!({ "scenario": scenario, "crashes": 1 }));
+    assert!(crashed["report"]["properties"].to_string().contains("\"violated\""), "{crashed}");
+}
+
+#[test]
+fn a_check_is_bounded_and_can_be_cancelled() {
+    let bounds = RunBounds { check_memory: 8 << 20, ..RunBounds::default() };
+    let lab = TestServer::with(LabSettings { bounds, ..LabSettings::default() });
+    let world = json!({ "algorithm": "lamport", "processes": 3, "requesters": "all" });
+    let full = check(&lab, &json!({ "scenario": world, "requests": 2 }));
+    assert_eq!(full["report"]["bounded_by"], "memory", "{full}");
+    let lab = TestServer::start();
+    let body = json!({ "scenario": world, "requests": 4 });
+    let ids: Vec<Value> =
+        (0..2).map(|_| lab.post("/api/checks", &body).json()["id"].clone()).collect();
+    assert_eq!(lab.post("/api/checks", &body).status, 409);
+    for id in &ids {
+        assert_eq!(lab.request("DELETE", &format!("/api/checks/{id}"), &[], b"").status, 200);
+        lab.get(&format!("/api/checks/{id}/progress"));
+        let stopped = lab.get(&format!("/api/checks/{id}")).json();
+        assert_eq!(stopped["report"]["bounded_by"], "stopped", "{stopped}");
+    }
+    let many = json!({ "algorithm": "lamport", "processes": 9 });
+    let id = lab.post("/api/checks", &json!({ "scenario": many })).json()["id"].clone();
+    let refused = lab.get(&format!("/api/checks/{id}/progress")).text();
+    assert!(refused.contains("at most 8 processes"), "{refused}");
+    assert_eq!(
+        lab.post("/api/checks", &json!({ "scenario": { "algorithm": "nothing" } })).status,
+        400
+    );
+    assert_eq!(lab.get("/api/checks/99").status, 404);
+}

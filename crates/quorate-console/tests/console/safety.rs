@@ -66,6 +66,29 @@ fn every_answer_says_what_the_page_may_do() {
 }
 
 #[test]
+fn only_the_read_only_view_can_be_framed_and_only_by_named_origins() {
+    let policy = |lab: &TestServer, path: &str| {
+        let head = lab.get(path).head.to_lowercase();
+        head.split("frame-ancestors ")
+            .nth(1)
+            .and_then(|rest| rest.split(';').next())
+            .map(str::to_owned)
+    };
+    let none = TestServer::start();
+    assert_eq!(policy(&none, "/embed").as_deref(), Some("'none'"));
+    let framed_by =
+        ["https://course.example", "http://localhost:8000"].map(|it| it.parse().unwrap());
+    let lab =
+        TestServer::with(LabSettings { framed_by: framed_by.into(), ..LabSettings::default() });
+    let both = "https://course.example http://localhost:8000";
+    assert_eq!(policy(&lab, "/embed").as_deref(), Some(both));
+    for path in ["/", "/index.html", "/main.js", "/api/algorithms", "/embed/"] {
+        assert_eq!(policy(&lab, path).as_deref(), Some("'none'"), "{path}");
+    }
+    assert!(lab.get("/embed").text().contains("data-has=\"embed\""));
+}
+
+#[test]
 fn nothing_but_the_page_is_served() {
     let lab = TestServer::start();
     let paths = [

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use quorate_console::FrameOrigin;
 
 /// Flags of `quorate lab`.
 #[derive(Debug, Args)]
@@ -12,6 +13,8 @@ Examples:
   quorate lab --port 7400 --no-open
   quorate lab --listen 0.0.0.0 --port 7400 --name lab.example
                                  Serve a classroom: anyone who can reach the port can run scenarios
+  quorate lab --port 7400 --framed-by https://course.example
+                                 Pages of that site may frame http://localhost:7400/embed#...
 
 The lab accepts connections from this machine only, unless --listen is given. It does not connect \
 to any other machine.")]
@@ -28,4 +31,7 @@ pub(crate) struct LabFlags {
     /// Additional host name that browsers may use for this machine (repeatable)
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
+    /// Let pages of this origin show runs in a frame: the read-only view at /embed (repeatable)
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) framed_by: Vec<FrameOrigin>,
 }

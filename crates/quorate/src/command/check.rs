@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{
     HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
 };
-use quorate_check::{Bounds, Budget, Progress};
+use quorate_check::{Bounds, Budget, PROCESSES_MOST, Progress};
 use quorate_core::{Property, Time};
 use quorate_lab::exhaustive::{self, CheckConfig, SafetyConfig};
 use quorate_sim::fault::{Faults, ProcessAt};
@@ -26,9 +26,6 @@ use crate::memory;
 use crate::picture::{self, PictureFile};
 use crate::print;
 use crate::print::check::few_digits;
-
-/// The explorer keeps a bit for each pair of processes in 64 bits. Larger worlds are too large to explore anyway.
-const PROCESSES_MOST: usize = 8;
 
 pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
     let config = config(flags)?;

@@ -12,7 +12,12 @@ use crate::command_error::CommandError;
 
 pub(crate) fn lab(flags: &LabFlags) -> CommandResult {
     let address = SocketAddr::new(flags.listen, flags.port);
-    let settings = LabSettings { address, names: flags.names.clone(), ..LabSettings::default() };
+    let settings = LabSettings {
+        address,
+        names: flags.names.clone(),
+        framed_by: flags.framed_by.clone(),
+        ..LabSettings::default()
+    };
     let server = LabServer::bind(settings).map_err(|error| {
         CommandError::new(format!("cannot listen on {address}: {error}; try another --port"))
     })?;
