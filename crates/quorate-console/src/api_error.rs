@@ -40,6 +40,11 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
+    /// The value of a key is wrong, if a key is known.
+    pub(crate) fn of_key(key: Option<String>, message: impl ToString) -> Self {
+        Self { key, ..Self::bad_request(message) }
+    }
+
     fn with_key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
         self
@@ -60,7 +65,7 @@ impl From<Invalid> for ApiError {
 
 impl From<FileError> for ApiError {
     fn from(error: FileError) -> Self {
-        Self::bad_request(error)
+        Self::of_key(error.key.clone(), error)
     }
 }
 

@@ -20,7 +20,7 @@ pub use attempt::{Attempt, CONFORMANCE, PANIC, attempt, attempt_in_model};
 pub use cause::Cause;
 pub use quorate_run::{
     CannotRun, Catalogue, CatalogueError, Entry, catalogue, check, conformance, exhaustive,
-    has_model, nearest, run, run_driven,
+    has_model, run, run_driven,
 };
 pub use shrink::{Shrunk, shrink};
 pub use topology::topology;

@@ -29,5 +29,5 @@ mod simulate;
 pub use by_name::{check, detector_round, profile, promised_cost, run, run_driven, shape};
 pub use catalogue::{Catalogue, CatalogueError, Entry, catalogue};
 pub use conformance::{conformance, has_model};
-pub use error::{CannotRun, nearest};
+pub use error::CannotRun;
 pub use facts::Facts;

@@ -56,5 +56,5 @@ pub use run::{ScriptedUser, ScriptedUsers, SnapshotUser, scripted_commands};
 pub use scenario::{
     Arrival, Clocks, DELAY_FILE_BYTES_MOST, Delay, DelaySampler, Expect, FileError, Invalid,
     LinkDelay, LocalClock, OracleModel, Parameter, Scenario, Timing, fault, file_error_at, load,
-    notation, parse, plan, script, traitor,
+    nearest, notation, parse, plan, script, traitor,
 };

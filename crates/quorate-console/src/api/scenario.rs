@@ -43,9 +43,10 @@ fn from_json(mut keys: Value) -> Result<Scenario, ApiError> {
             parse_digits(value);
         }
     }
-    let scenario: Scenario = serde_json::from_value(keys).map_err(ApiError::bad_request)?;
-    scenario.validate()?;
-    Ok(scenario)
+    // One parser for files and for the page, so that its problems have the same words.
+    let text = toml::to_string(&keys).map_err(ApiError::bad_request)?;
+    quorate_sim::parse(&text, "scenario")
+        .map_err(|error| ApiError::of_key(error.key, error.problem))
 }
 
 /// Converts strings of digits to numbers.

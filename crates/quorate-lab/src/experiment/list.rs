@@ -1,6 +1,6 @@
 //! The list of all experiments.
 
-use quorate_run::nearest;
+use quorate_sim::nearest;
 
 use super::definition::Experiment;
 use super::error::ExperimentError;

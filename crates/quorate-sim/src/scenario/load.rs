@@ -7,6 +7,7 @@ use std::path::Path;
 use super::description::Scenario;
 use super::expect::Expect;
 use super::fault::Faults;
+use super::plain_words::plain_words;
 use super::validate::Invalid;
 
 /// Maximum size of a scenario file in bytes.
@@ -19,6 +20,8 @@ pub struct FileError {
     pub file: String,
     /// Line and column, counted from one, if they are known.
     pub position: Option<(usize, usize)>,
+    /// Key whose value is wrong, with its table, if it is known.
+    pub key: Option<String>,
     /// Description of the error.
     pub problem: String,
 }
@@ -47,12 +50,18 @@ pub fn file_error_at(path: &Path, key: &'static str, problem: String) -> FileErr
     let invalid = Invalid { key, index: None, problem };
     let text = load_text(path).unwrap_or_default();
     let position = span_of(&text, &invalid).map(|start| line_and_column(&text, start));
-    FileError { file: path.display().to_string(), position, problem: invalid.problem }
+    FileError {
+        file: path.display().to_string(),
+        position,
+        key: Some(key.to_owned()),
+        problem: invalid.problem,
+    }
 }
 
 fn load_text(path: &Path) -> Result<String, FileError> {
     let file = path.display().to_string();
-    let error = |problem: String| FileError { file: file.clone(), position: None, problem };
+    let error =
+        |problem: String| FileError { file: file.clone(), position: None, key: None, problem };
     let unreadable = |cause: std::io::Error| error(format!("cannot be read: {cause}"));
     let opened = std::fs::File::open(path).map_err(unreadable)?;
     // A pipe or a device has no size to check. Read at most one byte more than a scenario may have.
@@ -72,17 +81,48 @@ fn load_text(path: &Path) -> Result<String, FileError> {
 #[inline]
 pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let file = file.to_owned();
-    let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
-        file: file.clone(),
-        position: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
-        problem: misplaced(error.message()).unwrap_or_else(|| one_line(error.message())),
-    })?;
+    let scenario: Scenario =
+        toml::from_str(text).map_err(|error| parse_error(text, &file, &error))?;
     scenario.validate().map_err(|invalid| FileError {
         file: file.clone(),
         position: span_of(text, &invalid).map(|start| line_and_column(text, start)),
+        key: Some(invalid.key.to_owned()),
         problem: format!("`{}`: {}", invalid.key, invalid.problem),
     })?;
     Ok(scenario)
+}
+
+/// Describes an error of the parser, with the key whose value is wrong.
+fn parse_error(text: &str, file: &str, error: &toml::de::Error) -> FileError {
+    let start = error.span().map_or(0, |span| span.start);
+    let misplaced = misplaced(error.message());
+    let key = key_at(text, start).filter(|_| misplaced.is_none());
+    let words = || one_line(&plain_words(error.message()));
+    let problem = match (misplaced, &key) {
+        (Some(problem), _) => problem,
+        (None, Some(key)) => format!("`{key}`: {}", words()),
+        (None, None) => words(),
+    };
+    FileError { file: file.to_owned(), position: Some(line_and_column(text, start)), key, problem }
+}
+
+/// Returns the key whose value is at this offset, with its table.
+fn key_at(text: &str, offset: usize) -> Option<String> {
+    let document = toml::de::DeTable::parse(text).ok()?;
+    let mut table = document.get_ref();
+    let mut path: Vec<&str> = Vec::new();
+    loop {
+        let (key, value) = table.iter().find(|(_, value)| value.span().contains(&offset))?;
+        path.push(key.get_ref());
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner)
+                if inner.iter().any(|(_, value)| value.span().contains(&offset)) =>
+            {
+                table = inner;
+            }
+            _ => return Some(path.join(".")),
+        }
+    }
 }
 
 /// Names the table to which an unknown key belongs. Flags have no tables, so that their names are tried at the top first.

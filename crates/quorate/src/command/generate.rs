@@ -24,7 +24,7 @@ pub(crate) fn man(command: Option<&str>) -> CommandResult {
         None => root,
         Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
             let known = root.get_subcommands().map(clap::Command::get_name);
-            let hint = match quorate_lab::nearest(name, known) {
+            let hint = match quorate_sim::nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`quorate --help` lists all commands".to_owned(),
             };

@@ -73,7 +73,7 @@ fn bad_config(error: &BadConfig) -> CommandError {
     let unknown = problem.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
     let meant = unknown.and_then(|(name, rest)| {
         let known = rest.split('`').skip(1).step_by(2);
-        Some((name, quorate_lab::nearest(name, known)?))
+        Some((name, quorate_sim::nearest(name, known)?))
     });
     let problem = match meant {
         Some((name, meant)) => format!("there is no key `{name}`; did you mean `{meant}`?"),
