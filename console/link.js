@@ -128,12 +128,21 @@ function flatten(scenario) {
 }
 
 /**
- * Splits an address into the scenario and the position in the run: 0 before the first step.
+ * Splits an address into the scenario and what to show of the run: the position, 0 before the first step; whether it plays; and
+ * the tab.
  * @param {string} rest
  */
 export function splitRoute(rest) {
-  const found = /(?:^|&)at=(\d{1,12})(?=&|$)/.exec(rest);
-  return { scenario: found ? rest.replace(found[0], "") : rest, at: Number(found?.[1] ?? 0) };
+  let scenario = rest;
+  const take = (/** @type {RegExp} */ pattern) => {
+    const found = pattern.exec(scenario);
+    if (found) scenario = scenario.replace(found[0], "");
+    return found?.[1];
+  };
+  const at = Number(take(/(?:^|&)at=(\d{1,12})(?=&|$)/) ?? 0);
+  const plays = take(/(?:^|&)play=(1)(?=&|$)/) !== undefined;
+  const tab = take(/(?:^|&)tab=([a-z]+)(?=&|$)/);
+  return { scenario, at, plays, tab };
 }
 
 /**

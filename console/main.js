@@ -32,6 +32,7 @@ const EMBED = [["run", () => import("./pages/embed.js")]];
 const backends = (document.documentElement.dataset.has ?? "lab").split(" ");
 /** @type {typeof LAB} */
 const PAGES = [
+  ...(backends.includes("lab") ? [/** @type {typeof LAB[0]} */ (["home", () => import("./pages/home.js")])] : []),
   ...(backends.includes("cluster") ? [/** @type {typeof LAB[0]} */ (["cluster", () => import("./pages/cluster.js")])] : []),
   ...(backends.includes("lab") ? LAB : []),
   ...(backends.includes("embed") ? EMBED : []),
@@ -147,7 +148,7 @@ function drawBar(name) {
     h(
       "nav",
       { "aria-label": t("bar.pages") },
-      PAGES.map(([page]) => link(page)),
+      PAGES.filter(([page]) => page !== "home").map(([page]) => link(page)),
     ),
     h("div", { class: "tools" }, languages, theme),
   );

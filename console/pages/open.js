@@ -100,7 +100,7 @@ export async function page(main, _rest, saved) {
       "div",
       { class: "quorums" },
       drop,
-      h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, scenarioList),
+      h("div", { class: "sheet" }, h("h2", { class: "label", text: t("open.shelf") }), search, scenarioList),
     ),
     problem,
     title,

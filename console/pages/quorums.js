@@ -54,7 +54,7 @@ export async function page(main, rest) {
     h(
       "div",
       { class: "quorums" },
-      h("div", { class: "sheet" }, h("h3", { text: t("quorums.processes") }), nodes, picture),
+      h("div", { class: "sheet" }, h("h2", { class: "label", text: t("quorums.processes") }), nodes, picture),
       verdicts,
       matrix,
       list,
@@ -202,7 +202,7 @@ export async function page(main, rest) {
       it.min === it.max ? String(it.min) : `${it.min}–${it.max}`;
     fill(
       verdicts,
-      h("h3", { text: t("quorums.worth") }),
+      h("h2", { class: "label", text: t("quorums.worth") }),
       h(
         "div",
         { class: "figures" },
@@ -264,7 +264,7 @@ export async function page(main, rest) {
       );
     fill(
       list,
-      h("h3", { text: t("quorums.list") }),
+      h("h2", { class: "label", text: t("quorums.list") }),
       h("p", { class: "faint", text: t("quorums.list-hint") }),
       h(
         "div",
@@ -275,7 +275,7 @@ export async function page(main, rest) {
   };
 
   const drawMatrix = (/** @type {QuorumReport} */ now, /** @type {QuorumReport} */ old) => {
-    const title = h("h3", { text: t("quorums.pairs") });
+    const title = h("h2", { class: "label", text: t("quorums.pairs") });
     const names = (/** @type {number[]} */ it) =>
       it.length === 0 ? t("quorums.nobody") : it.map((process) => `p${process}`).join(", ");
     const lead = h("p", {

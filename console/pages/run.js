@@ -9,7 +9,7 @@ import { cards, facts } from "../parts/cards.js";
 import { familyName } from "../parts/describe.js";
 import { problemNotice } from "../parts/problem.js";
 import { faultChips, setup } from "../parts/setup.js";
-import { RunView } from "../parts/run-view.js";
+import { RunView, chooseTab } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
 import { language, number, summary, t, specimenReason } from "../texts.js";
 
@@ -237,7 +237,12 @@ export async function page(main, rest, saved) {
     gallery.hidden = !saved.open;
     if (saved.open) fill(gallery, cards(known, scenario.algorithm, pick));
     drawTitle(saved.result);
-  } else await start({ scenario }, route.at > 0 ? { step: route.at - 1 } : undefined);
+  } else {
+    if (route.tab) chooseTab(route.tab);
+    await start({ scenario }, route.at > 0 ? { step: route.at - 1 } : undefined);
+    const started = /** @type {RunView | null} */ (runView);
+    if (route.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches) started?.player.play();
+  }
   return {
     leave: () => {
       window.clearTimeout(addressTimer);

@@ -26,7 +26,7 @@ export function cards(catalogue, chosen, choose) {
         h(
           "section",
           { "aria-label": familyName(family) },
-          h("h3", { text: familyName(family) }),
+          h("h2", { class: "label", text: familyName(family) }),
           h(
             "div",
             { class: "cards" },

@@ -60,6 +60,11 @@ const NOT_CHECKED = ["detector", "time"];
 /** The tab that was chosen last; it stays chosen in the next run. */
 let chosenTab = "states";
 
+/** Shows this tab in the next run. @param {string} tab */
+export function chooseTab(tab) {
+  chosenTab = tab;
+}
+
 export class RunView {
   /**
    * @param {Result} result
@@ -165,8 +170,9 @@ export class RunView {
     const panel = (/** @type {string} */ name, /** @type {Element} */ content, wide = false) =>
       h(
         "section",
-        { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) },
-        h("h3", { text: t(`panel.${name}`) }),
+        // Beside the diagram a panel may scroll, also by keys.
+        { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`), tabindex: wide ? undefined : "0" },
+        h("h2", { class: "label", text: t(`panel.${name}`) }),
         content,
       );
     const { report } = this.result;

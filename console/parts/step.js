@@ -52,6 +52,6 @@ export function statesInvolved(global, records, actor) {
   const before = global.previousState >= 0 ? global.texts[global.previousState] : undefined;
   const sender = records.find((record) => record.type === "deliver")?.from;
   const one = (/** @type {number} */ process, /** @type {string | undefined} */ earlier) =>
-    h("section", {}, h("h4", { text: t("state.of", { process: `p${process}` }) }), stateTable(global.state(process), earlier));
+    h("section", {}, h("h3", { text: t("state.of", { process: `p${process}` }) }), stateTable(global.state(process), earlier));
   return [one(actor, before), sender !== undefined && sender !== actor ? one(sender, undefined) : null];
 }

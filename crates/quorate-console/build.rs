@@ -1,4 +1,5 @@
-//! Compresses the files of the page and of the scenarios, for `src/assets.rs` to embed: they are a third as large.
+//! Compresses the files of the page and of the scenarios, for `src/assets.rs` to embed: they are a third as large. The form is
+//! that of gzip, which browsers read themselves.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ fn main() -> io::Result<()> {
         files.sort();
         let mut list = String::from("&[\n");
         for (number, (name, path)) in files.into_iter().enumerate() {
-            let compressed = compress_to_vec(&fs::read(path)?, BEST);
+            let compressed = gzip(&fs::read(path)?);
             let path = out.join(format!("{directory}-{number}"));
             fs::write(&path, compressed)?;
             let _ = writeln!(list, "    ({name:?}, include_bytes!({path:?})),");
@@ -30,6 +31,17 @@ fn main() -> io::Result<()> {
         fs::write(out.join(format!("{directory}.rs")), list)?;
     }
     Ok(())
+}
+
+/// Returns a gzip file (RFC 1952) without a name and a time, so that equal contents make equal files.
+fn gzip(content: &[u8]) -> Vec<u8> {
+    const DEFLATE: u8 = 8;
+    const UNKNOWN_SYSTEM: u8 = 255;
+    let mut file = vec![0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, UNKNOWN_SYSTEM];
+    file.extend(compress_to_vec(content, BEST));
+    file.extend(crc32fast::hash(content).to_le_bytes());
+    file.extend((content.len() as u32).to_le_bytes());
+    file
 }
 
 /// Adds the files below a directory, with their names relative to it.

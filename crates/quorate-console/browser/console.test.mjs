@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 
 import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
-import { openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
+import { accessibilityProblems, openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
 
 let lab, browser;
 before(async () => {
@@ -31,6 +31,7 @@ function withPage(name, body, options) {
 }
 
 const PAGES = [
+  ["home", "#/home", ".self-playing svg"],
   ["run", "#/run", ".diagram svg"],
   ["compare", "#/compare", ".side:nth-child(2) .diagram svg"],
   ["quorums", "#/quorums", ".matrix td"],
@@ -70,6 +71,20 @@ for (const [name, hash, ready] of PAGES) {
       );
     assert.deepEqual(nameless, [], "every control has a name");
   });
+
+  for (const [device, options] of [
+    ["a light screen", {}],
+    ["a dark phone", { viewport: { width: 390, height: 844 }, colorScheme: "dark" }],
+  ]) {
+    withPage(
+      `axe finds nothing wrong with the page ${name} on ${device}`,
+      async (page) => {
+        await visit(page, lab.address, hash, ready);
+        assert.deepEqual(await accessibilityProblems(page), []);
+      },
+      { reducedMotion: "reduce", ...options },
+    );
+  }
 
   withPage(
     `the page ${name} is dark where that is preferred`,
@@ -306,6 +321,40 @@ withPage("a picture for a slide has the size of a slide", async (page) => {
     const bytes = readFileSync(await download.path());
     if (size) assert.match(bytes.toString(), size);
     else assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [1920, 1080]);
+  }
+});
+
+withPage("the first page moves, and leads to the run, the lessons and back", async (page) => {
+  await page.goto(lab.address);
+  await page.locator(".self-playing svg").waitFor();
+  const line = page.locator(".self-playing-line");
+  await page.waitForFunction(() => /^p\d: /.test(document.querySelector(".self-playing-line").textContent));
+  const before = await line.innerText();
+  await page.waitForFunction((before) => document.querySelector(".self-playing-line").textContent !== before, before);
+  await page.locator(".self-playing").getByRole("button").click();
+  assert.match(await page.locator(".self-playing").getByRole("button").getAttribute("aria-label"), /Play/);
+  await page.locator("[data-door=deadlock]").click();
+  await page.waitForFunction(() => /^event [2-9]/.test(document.querySelector(".where")?.textContent ?? ""));
+  await page.locator(".brand").click();
+  await page.locator("[data-door=break]").click();
+  await page.getByRole("tab", { name: "Choose", selected: true }).waitFor();
+});
+
+test("the first page is small enough for a slow network", async () => {
+  const { page, close } = await openPage(browser, lab.address);
+  try {
+    const network = await page.context().newCDPSession(page);
+    await network.send("Network.enable");
+    // 400 kbit/s, with 100 ms to the server and back.
+    await network.send("Network.emulateNetworkConditions", { offline: false, latency: 100, downloadThroughput: 50_000, uploadThroughput: 50_000 });
+    let bytes = 0;
+    network.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+    await page.goto(lab.address, { waitUntil: "commit" });
+    await page.locator("[data-door=deadlock]").waitFor();
+    // At this speed, 130 kB take 2.6 s. A test of the time itself would depend on the machine.
+    assert.ok(bytes < 130_000, `${bytes} bytes`);
+  } finally {
+    await close();
   }
 });
 
@@ -604,7 +653,7 @@ withPage("everything is said in the language that is chosen", async (page) => {
     await page.locator("nav a[aria-current]", { hasText: run }).waitFor();
     await page.locator(".diagram svg").waitFor();
     assert.equal(await page.locator("html").getAttribute("lang"), code);
-    assert.equal((await page.locator('[data-panel="step"] h3').textContent()) ?? "", event);
+    assert.equal((await page.locator('[data-panel="step"] h2').textContent()) ?? "", event);
     assert.match(page.url(), /requesters=all/, "the run stays");
     await page.screenshot({ path: `${screens}/run-${code}.png` });
     for (const width of [360, 700, 768, 1000]) {

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const { QUORATE_BIN, QUORATE_BROWSER_MODULES, QUORATE_CHROMIUM, QUORATE_SCREENS } = process.env;
@@ -77,6 +77,16 @@ export async function openPage(browser, address, options = {}) {
     if (!url.startsWith(address) && !url.startsWith("blob:")) problems.push(`request to ${url}`);
   });
   return { page, problems, close: () => context.close() };
+}
+
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+/** Problems that axe-core finds on the page that is shown: the rule, and the elements that break it. */
+export async function accessibilityProblems(page) {
+  // The page's own policy forbids to add a script, so it is evaluated.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target.join(" ")}: ${html.slice(0, 100)}`));
 }
 
 /** Opens an address of the lab and waits until an element that matches `ready` is visible. */

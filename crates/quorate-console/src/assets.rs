@@ -27,7 +27,7 @@ pub(crate) static SCENARIO_FILES: EmbeddedFiles = EmbeddedFiles {
 /// Files of a directory at the time of the build, sorted by name.
 pub(crate) struct EmbeddedFiles {
     directory: &'static str,
-    /// Name and compressed content.
+    /// Name, and content in the form of a gzip file.
     files: &'static [(&'static str, &'static [u8])],
 }
 
@@ -43,8 +43,33 @@ impl EmbeddedFiles {
         let (name, compressed) = self.files[index];
         let on_disk = || fs::read(Path::new(self.directory).join(name)).ok();
         let edited = if cfg!(debug_assertions) { on_disk() } else { None };
-        edited.or_else(|| decompress_to_vec(compressed).ok())
+        edited.or_else(|| decompress(compressed))
     }
+
+    /// The content of a file in the form of a gzip file; `None` if it was edited since the build.
+    fn gzip(&self, name: &str, content: &[u8]) -> Option<&'static [u8]> {
+        let index = self.files.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+        let compressed = self.files[index].1;
+        let is_same = !cfg!(debug_assertions) || decompress(compressed).as_deref() == Some(content);
+        is_same.then_some(compressed)
+    }
+}
+
+/// Number of bytes before and after the compressed content of a gzip file without a name.
+const GZIP_HEAD: usize = 10;
+const GZIP_TAIL: usize = 8;
+
+fn decompress(gzip: &[u8]) -> Option<Vec<u8>> {
+    let end = gzip.len().checked_sub(GZIP_TAIL)?;
+    decompress_to_vec(gzip.get(GZIP_HEAD..end)?).ok()
+}
+
+/// Whether the client reads gzip.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let names = accepted.unwrap_or_default().split(',').map(str::trim);
+    // A weight of zero would refuse it; browsers send none.
+    names.into_iter().any(|name| name == "gzip")
 }
 
 /// APIs available behind the page. The page passes them to its scripts.
@@ -95,13 +120,21 @@ pub(crate) async fn serve(
         return ApiError::not_found("there is no such page").into_response();
     };
     let hash = hexadecimal(&Sha256::digest(&file)[..16]);
-    let tag = format!("\"{hash}-{}\"", names.replace(' ', "-"));
+    // The tag is that of the content, whatever its encoding, so it is a weak one.
+    let tag = format!("W/\"{hash}-{}\"", names.replace(' ', "-"));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
     let response_headers = [(header::CONTENT_TYPE, content_type.to_owned()), (header::ETAG, tag)];
     if path != "index.html" {
-        return (response_headers, file).into_response();
+        let vary = [(header::VARY, "accept-encoding")];
+        let gzip = CONSOLE_FILES.gzip(path, &file).filter(|_| accepts_gzip(&headers));
+        return match gzip {
+            Some(gzip) => {
+                (response_headers, vary, [(header::CONTENT_ENCODING, "gzip")], gzip).into_response()
+            }
+            None => (response_headers, vary, file).into_response(),
+        };
     }
     let text = String::from_utf8_lossy(&file);
     let html = text.replacen("<html", &format!("<html data-has=\"{names}\""), 1);
@@ -138,10 +171,7 @@ mod tests {
             assert!(embedded.files.len() > 20);
             for (name, compressed) in embedded.files {
                 let file = fs::read(Path::new(embedded.directory).join(name)).expect("it is there");
-                assert!(
-                    decompress_to_vec(compressed).is_ok_and(|content| content == file),
-                    "{name}"
-                );
+                assert!(decompress(compressed).is_some_and(|content| content == file), "{name}");
             }
         }
     }

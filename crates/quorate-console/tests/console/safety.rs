@@ -89,6 +89,22 @@ fn only_the_read_only_view_can_be_framed_and_only_by_named_origins() {
 }
 
 #[test]
+fn files_are_compressed_for_clients_that_say_so() {
+    let lab = TestServer::start();
+    let plain = lab.get("/main.js");
+    assert!(!plain.head.to_lowercase().contains("content-encoding"), "{}", plain.head);
+    let packed = lab.request("GET", "/main.js", &["Accept-Encoding: gzip, deflate, br"], b"");
+    assert!(packed.head.to_lowercase().contains("content-encoding: gzip"), "{}", packed.head);
+    assert!(packed.body.len() * 2 < plain.body.len(), "{} bytes", packed.body.len());
+    assert_eq!(packed.body[..3], [0x1f, 0x8b, 8]);
+    // The tail of a gzip file: the checksum and the length of the content.
+    let length = packed.body.len();
+    assert_eq!(packed.body[length - 4..], (plain.body.len() as u32).to_le_bytes());
+    let page = lab.request("GET", "/", &["Accept-Encoding: gzip"], b"");
+    assert!(page.text().contains("data-has=\"lab\""));
+}
+
+#[test]
 fn nothing_but_the_page_is_served() {
     let lab = TestServer::start();
     let paths = [
