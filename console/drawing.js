@@ -118,6 +118,8 @@ export class Diagram {
     this.here = s("circle", { class: "here", r: 9 });
     /** Copies of what the current step does, in front of the shade that covers the future. */
     this.current = s("g", { class: "current" });
+    /** What the view draws over the diagram, in its coordinates. */
+    this.overlay = s("g", { class: "overlay" });
     this.scroller.addEventListener("click", (event) => this.click(event));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.scroller.addEventListener("scroll", () => this.names.classList.toggle("off", this.scroller.scrollLeft < 4), { passive: true });
@@ -150,7 +152,7 @@ export class Diagram {
       this.text = response.svg;
       this.geometry = response.geometry;
       this.svg = parse(this.text);
-      this.svg.append(this.future, this.playhead, this.current, this.here);
+      this.svg.append(this.future, this.playhead, this.current, this.here, this.overlay);
       this.svg.style.width = `${drawnWidth}px`;
       this.svg.style.height = "auto";
       this.scroller.replaceChildren(this.svg);
@@ -280,12 +282,17 @@ export class Diagram {
     this.onClick({ time, message: message && messageInfo(message), process: own, x, y: (lane?.y ?? 0) * scale });
   }
 
+  /** Returns the place of the pointer in the coordinates of the drawing. @param {MouseEvent} event */
+  pointAt(event) {
+    const matrix = this.svg?.getScreenCTM();
+    return matrix ? new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse()) : null;
+  }
+
   /** @param {MouseEvent} event */
   click(event) {
     if (!this.svg || !this.onClick || !this.geometry) return;
-    const matrix = this.svg.getScreenCTM();
-    if (!matrix) return;
-    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const at = this.pointAt(event);
+    if (!at) return;
     const { from, to, left, right } = this.geometry;
     // Rounds to the precision of one pixel: 5.49 ms instead of 5.490153 ms.
     const grain = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / (right - left))));

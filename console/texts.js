@@ -26,7 +26,10 @@ export function preferredLanguage() {
 /** @param {string} wanted */
 export async function setLanguage(wanted) {
   const read = async (/** @type {string} */ it) => (await fetch(`strings/${it}.json`)).json();
-  [fallback, texts, algorithms] = await Promise.all([read("en"), read(wanted), read("algorithms")]);
+  // The catalogue of the server is in English.
+  const isEnglish = wanted === "en";
+  const english = read("en");
+  [fallback, texts, algorithms] = await Promise.all([english, isEnglish ? english : read(wanted), isEnglish ? {} : read("algorithms")]);
   language = wanted;
   localStorage.setItem("quorate.language", wanted);
   document.documentElement.lang = wanted;

@@ -10,6 +10,7 @@ import { Player, bindKeys } from "../player.js";
 import { number, t } from "../texts.js";
 import { formatExact, formatTime } from "../time.js";
 import { menuItems } from "./menu-items.js";
+import { CausalityLayer } from "./causality-layer.js";
 import { checkPanel } from "./check.js";
 import { choicesPanel } from "./choices.js";
 import { menu } from "./menu.js";
@@ -45,7 +46,7 @@ const LOAD_DELAY_MS = 80;
 /** Maximum width of a view whose panels are below the diagram; style.css has the same limit. */
 const NARROW = 920;
 /** Room below the diagram, and the least height of the diagram. */
-const BELOW_DIAGRAM = 44;
+const BELOW_DIAGRAM = 54;
 /** Room below the diagram in presentation mode, for the description of the step and the controls. */
 const BELOW_PRESENTED = 200;
 /** Number of events in a window in presentation mode, where all is larger. */
@@ -96,8 +97,11 @@ export class RunView {
     this.lanes = h("p", { class: "faint lanes", hidden: true });
     this.diagram.onDrawn = (shown) => {
       this.lanes.hidden = shown >= this.recording.n;
+      this.causality?.draw();
       this.lanes.textContent = t("note.lanes", { shown: number(shown), all: number(this.recording.n) });
     };
+    this.causality = CausalityLayer.fits(this.recording) ? new CausalityLayer(this.recording, this.diagram) : null;
+    if (this.causality) this.causality.onChoose = () => this.resize();
     this.events = saved?.events ?? EVENTS;
     const crash = (/** @type {number} */ process) => this.addFault("crash", `${process}@${formatExact(this.now)}`);
     const recover = (/** @type {number} */ process) => this.addFault("recover", `${process}@${formatExact(this.now)}`);
@@ -191,7 +195,7 @@ export class RunView {
           "div",
           { class: "stage-main" },
           playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line }),
-          h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), this.stampsField()),
+          h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.stampsField(), this.causality?.element)),
         ),
         h(
           "div",
@@ -281,6 +285,7 @@ export class RunView {
     this.redraw();
     this.processes.update(global, actor);
     this.updateStep(global, step, actor);
+    this.causality?.update(step);
     this.updateChoices();
     fill(
       this.panels.messages,
@@ -440,7 +445,7 @@ export class RunView {
   roomForDiagram() {
     const top = this.diagram.element.getBoundingClientRect().top + window.scrollY;
     if (isPresenting()) return Math.max(innerHeight - top - BELOW_PRESENTED, DIAGRAM_LEAST);
-    const room = innerHeight - top - BELOW_DIAGRAM;
+    const room = innerHeight - top - BELOW_DIAGRAM - (this.causality?.text.offsetHeight ?? 0);
     return this.element.clientWidth <= NARROW ? undefined : Math.max(room, DIAGRAM_LEAST);
   }
 

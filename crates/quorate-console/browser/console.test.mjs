@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 
+import { Causality } from "../../../console/causality.js";
 import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
 import { accessibilityProblems, openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
@@ -31,7 +32,7 @@ function withPage(name, body, options) {
 }
 
 const PAGES = [
-  ["home", "#/home", ".self-playing svg"],
+  ["home", "#/home", ".self-playing .diagram svg"],
   ["run", "#/run", ".diagram svg"],
   ["compare", "#/compare", ".side:nth-child(2) .diagram svg"],
   ["quorums", "#/quorums", ".matrix td"],
@@ -326,7 +327,7 @@ withPage("a picture for a slide has the size of a slide", async (page) => {
 
 withPage("the first page moves, and leads to the run, the lessons and back", async (page) => {
   await page.goto(lab.address);
-  await page.locator(".self-playing svg").waitFor();
+  await page.locator(".self-playing .diagram svg").waitFor();
   const line = page.locator(".self-playing-line");
   await page.waitForFunction(() => /^p\d: /.test(document.querySelector(".self-playing-line").textContent));
   const before = await line.innerText();
@@ -408,6 +409,64 @@ test("the first page loads no script that it has not announced", async () => {
   } finally {
     await close();
   }
+});
+
+test("happened-before is the order of processes and messages", async () => {
+  // p0 sends to p1, which then sends to p2; p2 takes a step of its own before it receives that.
+  const steps = [
+    [0, [{ type: "send", message: 1 }]],
+    [2, []],
+    [1, [{ type: "deliver", message: 1 }, { type: "send", message: 2 }]],
+    [2, [{ type: "deliver", message: 2 }]],
+    [0, []],
+  ];
+  const recording = { n: 3, length: steps.length, process: (step) => steps[step][0], records: (step) => steps[step][1] };
+  const causality = new Causality(recording);
+  assert.deepEqual([...causality.past(3)].sort(), [0, 1, 2]);
+  assert.deepEqual([...causality.future(0)].sort(), [2, 3, 4]);
+  assert.deepEqual(causality.chain(0, 3), [0, 2, 3]);
+  assert.deepEqual(causality.chain(1, 4), []);
+  assert.deepEqual(causality.cutAfter(2), [1, 1, 1]);
+  assert.deepEqual(causality.judge([1, 1, 1]), { wrong: [], inTransit: 1 });
+  assert.deepEqual(causality.judge([0, 0, 2]), { wrong: [{ sent: 2, received: 3 }], inTransit: 0 });
+});
+
+withPage("what happened before an event is marked, and two events are compared", async (page) => {
+  await visit(page, lab.address, `${FIVE}&at=12`);
+  await page.locator("[data-key=causality-order]").click();
+  const counts = async () => (await page.locator(".causality-text p").innerText()).match(/\d+/g).map(Number);
+  const [past, future, concurrent] = await counts();
+  assert.equal(past + future + concurrent, 54);
+  assert.equal(await page.locator(".step-mark.past").count(), past);
+  await page.getByRole("button", { name: "Compare with this step" }).click();
+  await page.keyboard.press("End");
+  await page.locator(".pair", { hasText: /^event 12 \(p\d\) happened before event 55/ }).waitFor();
+  assert.equal(await page.locator(".overlay .chain").count(), 1);
+  await page.keyboard.press("Home");
+  for (let step = 0; step < 13; step += 1) await page.keyboard.press("ArrowRight");
+  await page.locator(".pair", { hasText: "are concurrent" }).waitFor();
+  await page.locator("[data-key=causality-order]").click();
+  assert.equal(await page.locator(".step-mark").count(), 0);
+});
+
+withPage("a cut is dragged, and moved by keys, until it is inconsistent", async (page) => {
+  await visit(page, lab.address, `${FIVE}&at=12`);
+  await page.locator("[data-key=causality-cut]").click();
+  await page.locator(".causality-text .holds", { hasText: "Consistent cut" }).waitFor();
+  const handle = page.locator('.cut-handle[data-process="1"]');
+  const box = await handle.boundingBox();
+  const wide = await page.locator(".diagram svg").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(wide.x + wide.width - 30, box.y, { steps: 5 });
+  await page.mouse.up();
+  await page.locator(".causality-text .violated", { hasText: /Inconsistent cut: [1-9]/ }).waitFor();
+  assert.ok((await page.locator(".cut-message").count()) > 0);
+  await page.screenshot({ path: `${screens}/cut.png` });
+  await handle.focus();
+  for (let step = 0; step < 15; step += 1) await page.keyboard.press("ArrowLeft");
+  await page.locator(".causality-text .holds").waitFor();
+  assert.match(await where(page), /^event 12 /, "the arrow keys moved the cut and not the run");
 });
 
 test("cycles are found in a wait-for graph", async () => {
