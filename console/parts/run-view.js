@@ -17,6 +17,7 @@ import { menu } from "./menu.js";
 import { beliefs, messages } from "./messages.js";
 import { Processes } from "./processes.js";
 import { isPresenting, onPresentation, present } from "./presentation.js";
+import { Ring } from "./ring.js";
 import { statesInvolved, stepLine, stepRecords } from "./step.js";
 import { tabList } from "./tabs.js";
 import { waiting } from "./waiting.js";
@@ -101,6 +102,7 @@ export class RunView {
       this.lanes.textContent = t("note.lanes", { shown: number(shown), all: number(this.recording.n) });
     };
     this.causality = CausalityLayer.fits(this.recording) ? new CausalityLayer(this.recording, this.diagram) : null;
+    this.ring = Ring.fits(this.recording) ? new Ring(this.recording) : null;
     if (this.causality) this.causality.onChoose = () => this.resize();
     this.events = saved?.events ?? EVENTS;
     const crash = (/** @type {number} */ process) => this.addFault("crash", `${process}@${formatExact(this.now)}`);
@@ -165,6 +167,7 @@ export class RunView {
     window.clearTimeout(this.loadTimer);
     this.player.pause();
     this.check?.stop();
+    this.ring?.stop();
     onPresentation(null);
     this.resized.disconnect();
     bindKeys(null);
@@ -195,7 +198,7 @@ export class RunView {
           "div",
           { class: "stage-main" },
           playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line }),
-          h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.stampsField(), this.causality?.element)),
+          h("div", { class: "board" }, this.diagram.element, this.ring?.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.ringToggle(), this.stampsField(), this.causality?.element)),
         ),
         h(
           "div",
@@ -286,6 +289,7 @@ export class RunView {
     this.processes.update(global, actor);
     this.updateStep(global, step, actor);
     this.causality?.update(step);
+    this.ring?.move(step, this.player.speed);
     this.updateChoices();
     fill(
       this.panels.messages,
@@ -402,6 +406,21 @@ export class RunView {
       this.redraw();
     });
     return h("label", { class: "field check stamps-field", title: t("stamps.hint") }, input, h("span", { text: t("stamps.show") }));
+  }
+
+  /** Returns the button that shows the ring of processes in place of the diagram; null if the run is too large. */
+  ringToggle() {
+    const { ring } = this;
+    if (!ring) return null;
+    const button = h("button", { type: "button", class: "toggle", "aria-pressed": "false", "data-key": "ring" }, t("ring.show"));
+    button.addEventListener("click", () => {
+      ring.element.hidden = !ring.element.hidden;
+      this.diagram.element.hidden = ring.isShown;
+      button.setAttribute("aria-pressed", String(ring.isShown));
+      ring.move(this.player.position, this.player.speed);
+      if (!ring.isShown) this.resize();
+    });
+    return button;
   }
 
   /** Selects the process lines to draw, given a text such as `0-9, 37`. @param {string} text */

@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { Causality } from "../../../console/causality.js";
 import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
+import { flights } from "../../../console/parts/ring.js";
 import { accessibilityProblems, openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
 
 let lab, browser;
@@ -467,6 +468,35 @@ withPage("a cut is dragged, and moved by keys, until it is inconsistent", async 
   for (let step = 0; step < 15; step += 1) await page.keyboard.press("ArrowLeft");
   await page.locator(".causality-text .holds").waitFor();
   assert.match(await where(page), /^event 12 /, "the arrow keys moved the cut and not the run");
+});
+
+withPage("messages move between the processes of a ring", async (page) => {
+  await visit(page, lab.address, `${FIVE}&at=11`);
+  await page.locator("[data-key=ring]").click();
+  assert.ok(!(await page.locator(".diagram").isVisible()));
+  assert.equal(await page.locator(".ring-node").count(), 5);
+  const places = () => page.locator(".ring-message > circle").evaluateAll((all) => all.map((it) => it.getAttribute("cx")).join(" "));
+  await page.waitForFunction(() => document.querySelectorAll(".ring-message").length === 20, null);
+  const before = await places();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((before) => [...document.querySelectorAll(".ring-message > circle")].map((it) => it.getAttribute("cx")).join(" ") !== before, before);
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => document.querySelectorAll(".ring-message").length === 0);
+  await page.locator("[data-key=ring]").click();
+  assert.ok(await page.locator(".diagram").isVisible());
+});
+
+test("a flight ends where its message arrives or is lost", () => {
+  const steps = [
+    [0, [{ type: "send", process: 0, to: 1, message: 1, kind: "A" }, { type: "send", process: 0, to: 2, message: 2 }, { type: "lose", process: 0, message: 2 }]],
+    [0, [{ type: "duplicate", process: 0, to: 1, message: 1 }]],
+    [1, [{ type: "deliver", process: 1, message: 1 }]],
+    [1, [{ type: "deliver", process: 1, message: 1 }]],
+    [1, [{ type: "send", process: 1, to: 0, message: 3 }]],
+  ];
+  const recording = { n: 3, length: steps.length, process: (step) => steps[step][0], records: (step) => steps[step][1] };
+  const found = flights(recording).map(({ sent, end, isLost }) => [sent, end, isLost]);
+  assert.deepEqual(found, [[0, 2, false], [0, 0.5, true], [1, 3, false], [4, Infinity, false]]);
 });
 
 test("cycles are found in a wait-for graph", async () => {
