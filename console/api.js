@@ -109,7 +109,8 @@ export async function remove(path) {
 let cataloguePromise;
 
 /**
- * @typedef {{ name: string, family: string, summary: string, specimen: null | { breaks: string, why: string },
+ * @typedef {{ on: string, doing: string | null, text: string }} Step
+ * @typedef {{ name: string, family: string, summary: string, steps: Step[], specimen: null | { breaks: string, why: string },
  *   assumes: string[], guarantees: string[], cost: string, source: string,
  *   traits: { quorums: string[], tree: boolean, rounds: boolean, servers: boolean, bears: boolean, permits: boolean,
  *     conflicts: boolean, kinds: string[] } }} Card

@@ -11,7 +11,7 @@ let texts = {};
 /** English texts, used if a translation is missing. @type {Record<string, string>} */
 let fallback = {};
 
-/** Translated descriptions of the algorithms. @type {Record<string, Record<string, Record<string, string>>>} */
+/** Translated descriptions of the algorithms. @type {Record<string, Record<string, Record<string, any>>>} */
 let algorithms = {};
 
 /** @type {string} */
@@ -76,6 +76,15 @@ export function cost(algorithm) {
  */
 export function specimenReason(algorithm) {
   return algorithms[algorithm.name]?.why?.[language] ?? algorithm.specimen?.why ?? "";
+}
+
+/**
+ * Returns the steps of an algorithm in pseudo-code.
+ * @param {{ name: string, steps: { text: string }[] }} algorithm
+ * @returns {string[]}
+ */
+export function stepTexts(algorithm) {
+  return algorithms[algorithm.name]?.steps?.[language] ?? algorithm.steps.map((step) => step.text);
 }
 
 /** The words that occur in formulas. Longer phrases come first, because shorter ones are part of them. */

@@ -1,6 +1,6 @@
 // The view of a run: its diagram, the playback controls, and the global state after each event.
 
-import { postForText } from "../api.js";
+import { catalogue, postForText } from "../api.js";
 import { Diagram } from "../drawing.js";
 import { field, fill, h } from "../dom.js";
 import { savePng, saveText } from "../download.js";
@@ -17,6 +17,7 @@ import { menu } from "./menu.js";
 import { beliefs, messages } from "./messages.js";
 import { Processes } from "./processes.js";
 import { isPresenting, onPresentation, present } from "./presentation.js";
+import { pseudoCode } from "./pseudo-code.js";
 import { Ring } from "./ring.js";
 import { statesInvolved, stepLine, stepRecords } from "./step.js";
 import { tabList } from "./tabs.js";
@@ -55,6 +56,9 @@ const EVENTS_PRESENTED = 24;
 /** Width and height of a picture for a slide. A PNG has twice as many pixels in each direction. */
 const SLIDE = { width: 960, height: 540 };
 const DIAGRAM_LEAST = 260;
+
+/** Space above the step of the algorithm that is scrolled to. */
+const CODE_ABOVE = 24;
 
 /** Families that depend on time, so that there are no interleavings to check. */
 const NOT_CHECKED = ["detector", "time"];
@@ -116,6 +120,7 @@ export class RunView {
       waiting: h("div"),
       messages: h("div"),
       choices: h("div"),
+      code: h("div"),
       beliefs: h("div"),
       properties: h("div"),
       counts: h("div"),
@@ -128,6 +133,7 @@ export class RunView {
         { key: "states", label: t("stage.states"), content: this.panels.states },
         { key: "waiting", label: t("stage.waiting"), content: this.panels.waiting },
         { key: "messages", label: t("stage.messages"), content: this.panels.messages },
+        { key: "code", label: t("stage.code"), content: this.panels.code },
         ...(this.change ? [{ key: "choices", label: t("stage.choices"), content: this.panels.choices }] : []),
         ...(this.check ? [{ key: "check", label: t("stage.check"), content: this.check.element }] : []),
       ],
@@ -135,14 +141,24 @@ export class RunView {
       (key) => {
         chosenTab = key;
         this.updateChoices();
+        this.updateCode();
       },
     );
+    /** The card of the algorithm, once it is there. @type {import("../api.js").Card | undefined} */
+    this.card = undefined;
     this.element = this.build();
     this.player.addEventListener("move", () => this.update());
     // Screen readers announce single steps, but not automatic playback.
     const updateAriaLive = () => this.panels.step.setAttribute("aria-live", this.player.playing ? "off" : "polite");
     this.player.addEventListener("play", updateAriaLive);
     updateAriaLive();
+    catalogue().then(
+      ({ algorithms }) => {
+        this.card = algorithms.find((it) => it.name === result.scenario?.algorithm);
+        this.updateCode();
+      },
+      () => {},
+    );
     bindKeys(this.player);
     this.player.go(saved?.position ?? -1);
     this.update();
@@ -288,6 +304,7 @@ export class RunView {
     this.redraw();
     this.processes.update(global, actor);
     this.updateStep(global, step, actor);
+    this.updateCode();
     this.causality?.update(step);
     this.ring?.move(step, this.player.speed);
     this.updateChoices();
@@ -307,6 +324,20 @@ export class RunView {
       properties(report, { time, event, atEnd }, (it) => this.goTo(it)),
     );
     fill(this.panels.counts, counts(report, global));
+  }
+
+  /** Marks the step of the algorithm that the current event has executed. */
+  updateCode() {
+    const { card, recording, player } = this;
+    if (!card || card.steps.length === 0) return fill(this.panels.code, h("p", { class: "faint", text: t("code.missing") }));
+    const step = player.position;
+    if (!recording.has(step)) return;
+    fill(this.panels.code, pseudoCode(card, recording.records(step), recording.process(step)));
+    const [panel, marked] = [this.panels.code.closest(".tab-panel"), this.panels.code.querySelector(".executed")];
+    if (this.tabs.chosen() !== "code" || !panel || !marked) return;
+    // Scrolls the panel and not the page.
+    const [frame, line] = [panel.getBoundingClientRect(), marked.getBoundingClientRect()];
+    if (line.top < frame.top || line.bottom > frame.bottom) panel.scrollTop += line.top - frame.top - CODE_ABOVE;
   }
 
   /** Lists what could happen next, if that is shown. */

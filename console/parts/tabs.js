@@ -34,7 +34,10 @@ export function tabList(label, tabs, chosen, onChoose) {
       panels[index].hidden = !isChosen;
     });
   };
+  // After a click the arrow keys still belong to the player; who comes by keyboard moves between the tabs.
+  let isPressed = false;
   const move = (/** @type {KeyboardEvent} */ event) => {
+    if (isPressed) return;
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
@@ -61,6 +64,8 @@ export function tabList(label, tabs, chosen, onChoose) {
     buttons.set(key, button);
   }
   const bar = h("div", { role: "tablist", "aria-label": label, class: "tab-bar", on: { keydown: move } }, [...buttons.values()]);
+  bar.addEventListener("pointerdown", () => (isPressed = true));
+  bar.addEventListener("focusout", () => (isPressed = false));
   choose(current);
   return {
     element: h("div", { class: "tabs" }, bar, panels),

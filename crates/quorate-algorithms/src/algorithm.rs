@@ -9,6 +9,7 @@ use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Process, ProcessId, Profile};
 
 use crate::literature::{ElectionCosts, MutexFigure, Prediction};
+use crate::pseudo_code::Step;
 use crate::setup::Setup;
 
 /// The communication topology of an algorithm.
@@ -46,6 +47,9 @@ impl<M> Sendable for M {}
 pub trait Algorithm: Process<Message: Sendable> {
     /// Name, assumptions, guarantees and cost of the algorithm.
     const PROFILE: Profile;
+
+    /// The algorithm in pseudo-code. Empty if nobody has written it down yet.
+    const STEPS: &'static [Step] = &[];
 
     /// Names of the supported quorum systems, the default first. Empty if the algorithm does not vote.
     const QUORUMS: &'static [&'static str] = &[];

@@ -470,6 +470,19 @@ withPage("a cut is dragged, and moved by keys, until it is inconsistent", async 
   assert.match(await where(page), /^event 12 /, "the arrow keys moved the cut and not the run");
 });
 
+withPage("the step of the algorithm that an event executes is marked, in three languages", async (page) => {
+  await visit(page, lab.address, `${FIVE}&at=11`);
+  await page.getByRole("tab", { name: "Code" }).click();
+  const marked = page.locator(".code-step.executed");
+  assert.match(await marked.innerText(), /REQUEST\(t, j\).*(send REPLY to j|defer)/s);
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => document.querySelectorAll(".code-step.executed").length === 0);
+  for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
+  assert.match(await marked.innerText(), /Acquire/);
+  await page.locator("#language").selectOption("pt");
+  await page.locator(".code-step.executed", { hasText: "avança o relógio" }).waitFor();
+});
+
 withPage("messages move between the processes of a ring", async (page) => {
   await visit(page, lab.address, `${FIVE}&at=11`);
   await page.locator("[data-key=ring]").click();

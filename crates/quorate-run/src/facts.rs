@@ -1,7 +1,7 @@
 //! Facts about an algorithm that are known before it runs, collected from its type into one value.
 
 use quorate_algorithms::literature::{ElectionCosts, MutexFigure, Prediction};
-use quorate_algorithms::{Algorithm, Setup, Shape};
+use quorate_algorithms::{Algorithm, Setup, Shape, Step};
 use quorate_core::agreement::AgreementKind;
 use quorate_core::allocation::ClaimKind;
 use quorate_core::detection::StableProperty;
@@ -16,6 +16,7 @@ pub struct Facts {
     /// The profile with a setup: over other quorums, an algorithm may assume something else.
     pub profile_of: fn(&Setup) -> Profile,
     pub kinds: &'static [Kind],
+    pub steps: &'static [Step],
     pub quorums: &'static [&'static str],
     pub token: Option<&'static str>,
     pub along_a_tree: bool,
@@ -48,6 +49,7 @@ impl Facts {
             profile: A::PROFILE,
             profile_of: A::profile,
             kinds: A::Message::KINDS,
+            steps: A::STEPS,
             quorums: A::QUORUMS,
             token: A::TOKEN,
             along_a_tree: A::ALONG_A_TREE,

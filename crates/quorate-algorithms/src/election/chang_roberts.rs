@@ -21,6 +21,7 @@ use quorate_core::{
 };
 
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation, Ring};
+use crate::Step;
 use crate::literature::{ElectionCosts, Order, Prediction, StarterRule, Starters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
@@ -180,6 +181,26 @@ impl Algorithm for ChangRoberts {
         cost: "2n to 3n - 1 messages with one starter; with all, n(n + 3)/2 at most, n(H(n) + 1) on average",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Elect", "take part; send ELECTION(i) to the next process of the ring"),
+        Step::doing(
+            "ELECTION",
+            "ELECTED",
+            "ELECTION(j) with the own identifier: it went round, so i is the leader; send ELECTED(i)",
+        ),
+        Step::doing(
+            "ELECTION",
+            "ELECTION",
+            "ELECTION(j): pass the greater of j and i on, and take part",
+        ),
+        Step::on(
+            "ELECTION",
+            "ELECTION(j) with a smaller identifier, and i takes part already: drop it",
+        ),
+        Step::doing("ELECTED", "ELECTED", "ELECTED(j): j is the leader; pass it on"),
+        Step::on("ELECTED", "ELECTED with the own identifier: all know it"),
+    ];
 
     const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
         rank_delay: false,

@@ -25,6 +25,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property,
 };
 
+use crate::Step;
 use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Shape, Sound};
 
@@ -335,6 +336,20 @@ impl Algorithm for Central {
         cost: "3 messages per entry; with direct hand-over up to 4, and one message delay less between entries",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Acquire", "send REQUEST to the server; wait"),
+        Step::doing(
+            "REQUEST",
+            "GRANT",
+            "server, REQUEST from j, and the permission is free: send GRANT to j",
+        ),
+        Step::on("REQUEST", "server, REQUEST from j, otherwise: put j into the queue"),
+        Step::on("GRANT", "GRANT: enter"),
+        Step::on("Release", "leave; send RELEASE to the server"),
+        Step::doing("RELEASE", "GRANT", "server, RELEASE: send GRANT to the first of the queue"),
+        Step::on("RELEASE", "server, RELEASE, and the queue is empty: the permission is free"),
+    ];
 
     const SHAPE: Shape = Shape::Server;
 

@@ -18,6 +18,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, SortedSet, Stamp,
 };
 
+use crate::Step;
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -268,6 +269,32 @@ impl Algorithm for Lamport {
         cost: "3(n - 1) messages per entry",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on(
+            "Acquire",
+            "tick the clock; queue the own request and send REQUEST(clock, i) to all others",
+        ),
+        Step::doing(
+            "REQUEST",
+            "Entered",
+            "REQUEST(t, j): queue it and send REPLY; this was the last word missing: enter",
+        ),
+        Step::on("REQUEST", "REQUEST(t, j): queue it and send REPLY to j"),
+        Step::doing(
+            "REPLY",
+            "Entered",
+            "REPLY: the own request is first, and all have sent something later: enter",
+        ),
+        Step::on("REPLY", "REPLY: remember the time of the sender's last message"),
+        Step::on("Release", "leave; remove the own request and send RELEASE to all others"),
+        Step::doing(
+            "RELEASE",
+            "Entered",
+            "RELEASE from j: remove j's request; the own one is first now: enter",
+        ),
+        Step::on("RELEASE", "RELEASE from j: remove j's request from the queue"),
+    ];
 
     const STATES_RARELY_RECUR: bool = true;
 

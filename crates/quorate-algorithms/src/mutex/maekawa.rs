@@ -24,6 +24,7 @@ use quorate_core::{
 };
 
 use super::voting::{Ballot, BallotReply, SYNCHRONISATION_DIFFERS};
+use crate::Step;
 use crate::literature::{MutexFigure, Prediction, mean_quorum};
 use crate::{Algorithm, Setup, Sound};
 
@@ -275,6 +276,54 @@ impl Algorithm for Maekawa {
         cost: "3K to 6K messages per entry, K the size of a quorum",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on(
+            "Acquire",
+            "tick the clock; send REQUEST(clock, i) to each member of the quorum; wait",
+        ),
+        Step::doing(
+            "REQUEST",
+            "REPLY",
+            "REQUEST from j, and the vote is free: give it to j with REPLY",
+        ),
+        Step::doing(
+            "REQUEST",
+            "INQUIRE",
+            "REQUEST from j that goes first: ask the holder for the vote back with INQUIRE; tell a displaced waiter FAILED",
+        ),
+        Step::doing(
+            "REQUEST",
+            "FAILED",
+            "REQUEST from j that another request precedes: queue it and send FAILED",
+        ),
+        Step::doing("REPLY", "Entered", "REPLY from the last missing member: enter"),
+        Step::doing(
+            "REPLY",
+            "YIELD",
+            "REPLY, but it was asked back and others have failed: return the vote",
+        ),
+        Step::on("REPLY", "REPLY: count the vote"),
+        Step::doing("FAILED", "YIELD", "FAILED: return every vote that was asked back"),
+        Step::on("FAILED", "FAILED: this member prefers another request"),
+        Step::doing(
+            "INQUIRE",
+            "YIELD",
+            "INQUIRE, and some member has sent FAILED: return the vote",
+        ),
+        Step::on("INQUIRE", "INQUIRE, otherwise: keep the vote until it is clear"),
+        Step::on(
+            "YIELD",
+            "a returned vote: queue its request again, and give the vote to the first of the queue",
+        ),
+        Step::on("Release", "leave; send RELEASE to each member of the quorum"),
+        Step::doing(
+            "RELEASE",
+            "REPLY",
+            "RELEASE: give the vote to the first of the queue with REPLY",
+        ),
+        Step::on("RELEASE", "RELEASE, and nobody waits: the vote is free"),
+    ];
 
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];
 

@@ -22,6 +22,7 @@ use quorate_core::{
     ProcessSet, Profile, Property, Specimen,
 };
 
+use crate::Step;
 use crate::{Algorithm, Setup};
 
 /// One process of the specimen.
@@ -157,6 +158,25 @@ impl Algorithm for MaekawaOriginal {
         cost: "3K messages per entry, K the size of a quorum",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Acquire", "send REQUEST to each member of the quorum; wait for all their votes"),
+        Step::doing(
+            "REQUEST",
+            "REPLY",
+            "REQUEST from j, and the vote is free: give it to j with REPLY",
+        ),
+        Step::on("REQUEST", "REQUEST from j, otherwise: put j into the queue"),
+        Step::doing("REPLY", "Entered", "REPLY from the last missing member: enter"),
+        Step::on("REPLY", "REPLY: keep the vote until leaving, and wait for the others"),
+        Step::on("Release", "leave; send RELEASE to each member of the quorum"),
+        Step::doing(
+            "RELEASE",
+            "REPLY",
+            "RELEASE: give the vote to the first of the queue with REPLY",
+        ),
+        Step::on("RELEASE", "RELEASE, and the queue is empty: the vote is free"),
+    ];
 
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];
 

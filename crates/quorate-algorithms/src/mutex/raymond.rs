@@ -19,6 +19,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
+use crate::Step;
 use crate::literature::{MutexFigure, Prediction, mean_per_request};
 use crate::{Algorithm, Setup, Sound};
 
@@ -158,6 +159,34 @@ impl Algorithm for Raymond {
         cost: "at most 2D messages per entry, D the longest path of the tree",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::doing("Acquire", "Entered", "the privilege is here and nobody waits: enter"),
+        Step::on(
+            "Acquire",
+            "put i into the own queue; if nothing was asked yet, send REQUEST towards the holder",
+        ),
+        Step::doing(
+            "REQUEST",
+            "PRIVILEGE",
+            "REQUEST from neighbour j, and the privilege is idle here: send it to j",
+        ),
+        Step::on(
+            "REQUEST",
+            "REQUEST from neighbour j: put j into the queue; if nothing was asked yet, send REQUEST towards the holder",
+        ),
+        Step::doing("PRIVILEGE", "Entered", "PRIVILEGE, and i is first in the queue: enter"),
+        Step::on(
+            "PRIVILEGE",
+            "PRIVILEGE: pass it on to the first of the queue; send REQUEST after it if others wait",
+        ),
+        Step::doing(
+            "Release",
+            "PRIVILEGE",
+            "leave; send the PRIVILEGE to the first of the queue, and REQUEST after it if others wait",
+        ),
+        Step::on("Release", "leave, and nobody waits: keep the privilege"),
+    ];
 
     const TOKEN: Option<&'static str> = Some("PRIVILEGE");
     const ALONG_A_TREE: bool = true;

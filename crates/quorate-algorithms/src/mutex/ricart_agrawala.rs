@@ -20,7 +20,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Sound, Step};
 
 /// One process of the algorithm.
 pub type RicartAgrawala = AskEveryone<ByStamp>;
@@ -242,6 +242,19 @@ impl Sound for AskEveryone<ByStamp> {}
 
 impl<R: PriorityRule> Algorithm for AskEveryone<R> {
     const PROFILE: Profile = R::PROFILE;
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Acquire", "tick the clock; send REQUEST(clock, i) to all others; wait"),
+        Step::doing(
+            "REQUEST",
+            "REPLY",
+            "REQUEST(t, j), and neither inside nor waiting with a request that goes first: send REPLY to j",
+        ),
+        Step::on("REQUEST", "REQUEST(t, j), otherwise: defer the answer to j"),
+        Step::doing("REPLY", "Entered", "REPLY from the last missing process: enter"),
+        Step::on("REPLY", "REPLY: one process less is missing"),
+        Step::on("Release", "leave; send REPLY to every deferred process"),
+    ];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self { clock: setup.clock(id), ..Self::new(setup.n, id) }

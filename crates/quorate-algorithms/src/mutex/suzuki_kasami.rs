@@ -19,6 +19,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
+use crate::Step;
 use crate::literature::{MutexFigure, Prediction};
 use crate::{Algorithm, Setup, Sound};
 
@@ -214,6 +215,27 @@ impl Algorithm for SuzukiKasami {
         cost: "0 or n messages per entry",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::doing("Acquire", "Entered", "the token is here: enter"),
+        Step::on(
+            "Acquire",
+            "count the own request, RN[i] + 1, and send REQUEST(RN[i]) to all others",
+        ),
+        Step::doing(
+            "REQUEST",
+            "TOKEN",
+            "REQUEST(s) from j, the token is idle here, and j's request was not served yet: send the TOKEN to j",
+        ),
+        Step::on("REQUEST", "REQUEST(s) from j: RN[j] becomes the greater of RN[j] and s"),
+        Step::on("TOKEN", "TOKEN: enter"),
+        Step::doing(
+            "Release",
+            "TOKEN",
+            "leave; LN[i] becomes RN[i]; queue every j with RN[j] = LN[j] + 1; send the TOKEN to the first of the queue",
+        ),
+        Step::on("Release", "leave, and the queue is empty: keep the token"),
+    ];
 
     const TOKEN: Option<&'static str> = Some("TOKEN");
 

@@ -37,6 +37,7 @@ fn card(entry: &Entry) -> Value {
         "guarantees": profile.kept_guarantees().map(|it| it.id()).collect::<Vec<_>>(),
         "cost": profile.cost,
         "source": profile.source,
+        "steps": facts.steps.iter().map(|step| json!({ "on": step.on, "doing": step.doing, "text": step.text })).collect::<Vec<_>>(),
         "traits": {
             "quorums": facts.quorums,
             "tree": facts.along_a_tree,

@@ -8,6 +8,8 @@ use quorate_algorithms::catalogue::PROFILES;
 use quorate_console::lessons;
 use quorate_draw::Phrase;
 use quorate_lab::experiment::EXPERIMENTS;
+use quorate_run::catalogue;
+use serde_json::Value;
 
 const LANGUAGES: [&str; 3] = ["en", "pt", "es"];
 
@@ -55,17 +57,23 @@ fn whatever_pictures_say_is_among_the_texts() {
 fn every_algorithm_is_described_in_the_other_languages() {
     let path = console().join("strings/algorithms.json");
     let text = fs::read_to_string(path).expect("a file for the algorithms");
-    let descriptions: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>> =
+    let descriptions: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>> =
         serde_json::from_str(&text).expect("texts by algorithm, what they say, and language");
     let known: BTreeSet<&str> = PROFILES.iter().map(|profile| profile.name).collect();
     assert_eq!(descriptions.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
     for profile in PROFILES {
         let own = &descriptions[profile.name];
-        let mut expected = vec!["cost", "summary"];
+        let steps = catalogue().get(profile.name).map_or(0, |entry| entry.facts().steps.len());
+        let mut expected = vec!["cost"];
+        expected.extend((steps > 0).then_some("steps"));
+        expected.push("summary");
         expected.extend(profile.specimen.is_some().then_some("why"));
         assert_eq!(own.keys().collect::<Vec<_>>(), expected, "{}", profile.name);
         for texts in own.values() {
             assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{}", profile.name);
+        }
+        for translated in own.get("steps").iter().flat_map(|texts| texts.values()) {
+            assert_eq!(translated.as_array().map(Vec::len), Some(steps), "{}", profile.name);
         }
     }
 }
