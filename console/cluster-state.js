@@ -23,6 +23,7 @@ import { parseMetrics } from "./metrics.js";
 const REFRESH_MS = 2_000;
 /** Part of the time that polling may take, so that a long list does not keep a node busy. */
 const BUSY_MOST = 0.1;
+const REST_MOST_MS = 20_000;
 /** Interval at which the metrics are sampled, and maximum number of samples. */
 const SAMPLE_MS = 4_000;
 const SAMPLES_MOST = 150;
@@ -112,7 +113,8 @@ export function followCluster(onNews, also) {
     if (signal.aborted) return;
     onNews(known);
     clearTimeout(timer);
-    timer = window.setTimeout(refresh, Math.max(REFRESH_MS, (Date.now() - begun) / BUSY_MOST));
+    const rest = known.lostAt ? 0 : Math.min(REST_MOST_MS, (Date.now() - begun) / BUSY_MOST);
+    timer = window.setTimeout(refresh, Math.max(REFRESH_MS, rest));
   };
   const refresh = () => {
     polling ??= poll().finally(() => (polling = null));

@@ -2,6 +2,9 @@
 
 const TOKEN_KEY = "quorate.token";
 
+/** Time after which a node that has not answered counts as one that does not. */
+const REQUEST_MS = 5_000;
+
 /** Maximum number of pages of a list of locks that are requested at once. */
 const PAGES_MOST = 20;
 
@@ -27,6 +30,11 @@ export function setToken(token) {
 /** Returns the address of the page of a lock or an election. @param {string} kind @param {string} name */
 export function lockAddress(kind, name) {
   return `#/cluster/lock?${new URLSearchParams({ kind, name })}`;
+}
+
+/** @param {AbortSignal} signal */
+function withTimeout(signal) {
+  return AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
 }
 
 /**
@@ -58,7 +66,7 @@ async function request(path, signal, body) {
  * @returns {Promise<any>}
  */
 export async function getJson(path, signal) {
-  return (await request(`v1/${path}`, signal)).json();
+  return (await request(`v1/${path}`, withTimeout(signal))).json();
 }
 
 /**
@@ -69,13 +77,13 @@ export async function getJson(path, signal) {
  * @returns {Promise<any>}
  */
 export async function postJson(path, body, signal) {
-  const response = await request(`v1/${path}`, signal, body);
+  const response = await request(`v1/${path}`, withTimeout(signal), body);
   return response.status === 204 ? null : response.json();
 }
 
 /** Returns the metrics of the node as text. @param {AbortSignal} signal */
 export async function metricsText(signal) {
-  return (await request("metrics", signal)).text();
+  return (await request("metrics", withTimeout(signal))).text();
 }
 
 /**

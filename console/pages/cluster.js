@@ -41,6 +41,8 @@ export async function page(main, rest) {
     view.element,
   );
   const show = (/** @type {import("../cluster-state.js").Known} */ state) => {
+    // The first answer may arrive after another page was chosen.
+    if (!main.isConnected) return;
     const alarms = alarmsOf(state, endpoint(state.status, location));
     top.show(alarms, state.lostAt ?? (state.status?.quorum === false ? state.locksAt : null));
     document.title = titleOf(alarms, view.title);

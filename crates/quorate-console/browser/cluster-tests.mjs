@@ -128,6 +128,18 @@ export function clusterTests(browserOf) {
     }
   });
 
+  withCluster("a node that hangs counts as one that does not answer, until it answers", browserOf, async (page, address) => {
+    await holdAll(address, ["deploy/web"]);
+    await visit(page, address, "#/cluster", ROW);
+    await page.route("**/v1/status", () => {});
+    await page.locator('[data-alarm="contact"]').waitFor();
+    assert.deepEqual(await names(page), ["deploy/web"], "the last known state");
+    assert.equal(await page.locator('[data-figure="summary.held"] b').textContent(), "–", "it is not known");
+    await page.unroute("**/v1/status");
+    await page.locator('[data-alarm="contact"]').waitFor({ state: "detached" });
+    await page.locator('[data-figure="summary.held"]').getByText("1").waitFor();
+  });
+
   withCluster("many locks are searched, sorted and paged, and prefixes are a tree", browserOf, async (page, address) => {
     const locks = Array.from({ length: 60 }, (_, it) => `team-${it % 3}/job-${it}`);
     await holdAll(address, locks);

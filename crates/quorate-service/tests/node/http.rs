@@ -256,7 +256,10 @@ async fn the_votes_of_all_nodes_show_how_a_lock_was_handed_over() {
 async fn a_node_lists_sessions_without_their_keys_and_its_links() {
     let cluster = cluster(3).await;
     let web = Web::of(&cluster, 0);
-    let (mine, theirs) = (open(&web).await, open(&web).await);
+    let mine = open(&web).await;
+    let other = json!({ "ttl_ms": 5000, "who": "another" });
+    let (_, opened) = web.post("/v1/sessions", other).await;
+    let theirs = opened["session"].as_str().expect("a session").to_owned();
     let (_, granted) = web.post("/v1/acquire", json!({ "session": mine, "name": "x" })).await;
     let waits = web.post("/v1/acquire", json!({ "session": theirs, "name": "x", "wait_ms": 3000 }));
     let look = async {
@@ -280,7 +283,8 @@ async fn a_node_lists_sessions_without_their_keys_and_its_links() {
     let holder = sessions.iter().find(|it| it["holding"] == 1).expect("a holder");
     assert_eq!(holder["holds"], json!([{ "name": "x", "kind": "lock" }]), "{listed}");
     assert_eq!((&holder["who"], &holder["ttl_ms"]), (&json!("me"), &json!(5_000)), "{listed}");
-    assert!(sessions.iter().any(|it| it["waits"][0]["name"] == "x"), "{listed}");
+    let waiter = sessions.iter().find(|it| it["who"] == "another").expect("a waiter");
+    assert_eq!(waiter["waits"], json!([{ "name": "x", "kind": "lock" }]), "{listed}");
     let text = listed.to_string();
     assert!(!text.contains(&mine) && !text.contains(&theirs), "keys are secret: {text}");
     let (_, node) = web.get("/v1/node").await;
