@@ -10,7 +10,7 @@ import { parseMetrics } from "./metrics.js";
  *   replaced_within_ms: number, not_before_ms: number, sessions: number, requests: number, locks: number, messages: number,
  *   reasons: string[], members: Member[] }} Status
  * @typedef {{ name: string, kind: string, state: string, token: number | null, node: number, who: string, place: string,
- *   why: string, for_ms: number }} Request
+ *   why: string, for_ms: number, asked_ms: number | null }} Request
  * @typedef {{ at: Date, name: string, holder: Request | null }} Change
  * @typedef {{ node: number, connected: boolean, for_ms: number, restarts: number, breaks: number, messages: number }} Peer
  * @typedef {{ node: number, version: string, up_ms: number, peers: Peer[],

@@ -98,3 +98,11 @@ export function endpointOptions(status) {
   const at = endpoint(status, location);
   return location.protocol === "https:" ? `--endpoint ${at} --ca ca.pem` : at === "127.0.0.1:7480" ? "" : `--endpoint ${at}`;
 }
+
+/**
+ * Time since a request was made, in milliseconds. `for_ms` begins again if the client continues through another node.
+ * @param {Request} request
+ */
+export function askedFor({ asked_ms, for_ms }) {
+  return Math.max(asked_ms ?? 0, for_ms);
+}

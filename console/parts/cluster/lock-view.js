@@ -5,7 +5,7 @@ import { isCurrent } from "../../cluster-state.js";
 import { fill, h } from "../../dom.js";
 import { formatDuration, formatMoment } from "../../durations.js";
 import { setText } from "../../keyed.js";
-import { endpointOptions, placeParts } from "../../lock-names.js";
+import { askedFor, endpointOptions, placeParts } from "../../lock-names.js";
 import { number, t } from "../../texts.js";
 import { handOverView } from "./hand-over-view.js";
 import { historyTable } from "./history.js";
@@ -134,9 +134,9 @@ function holderFacts() {
       if (!holder) return;
       const place = placeParts(holder.place);
       const vote = history?.votes[0]?.ended_ms === null ? history.votes[0] : undefined;
-      // The node counts from the request; its vote is from the grant.
-      const since = vote ? vote.began_ms : holder.for_ms;
-      const texts = [holder.who || t("lock.nameless"), place.host, place.process, place.command, holder.why, t("lock.held-for", { time: formatDuration(since) }), "", holder.token ?? "", t("cluster.node", { node: holder.node })];
+      // The list counts from the request, and the vote of the node from the grant.
+      const held = vote ? t("lock.held-for", { time: formatDuration(vote.began_ms) }) : "";
+      const texts = [holder.who || t("lock.nameless"), place.host, place.process, place.command, holder.why, held, "", holder.token ?? "", t("cluster.node", { node: holder.node })];
       texts.forEach((text, index) => {
         rows[index].hidden = text === "" && index !== 6;
         if (index !== 6) setText(values[index], text);
@@ -165,7 +165,7 @@ function queueTable() {
       { id: "who", label: t("lock.user"), sort: ({ request }) => request.who, cell: textCell(({ request }) => request.who || t("lock.nameless")) },
       { id: "place", label: t("lock.place"), sort: ({ request }) => request.place, cell: textCell(({ request }) => request.place) },
       { id: "why", label: t("lock.why"), cell: textCell(({ request }) => request.why) },
-      { id: "for", label: t("lock.waits"), class: "number", sort: ({ request }) => request.for_ms, cell: textCell(({ request }) => formatDuration(request.for_ms)) },
+      { id: "for", label: t("lock.waits"), class: "number", sort: ({ request }) => askedFor(request), cell: textCell(({ request }) => formatDuration(askedFor(request))) },
       { id: "node", label: t("lock.node"), class: "number", sort: ({ request }) => request.node, cell: textCell(({ request }) => request.node) },
     ],
   });

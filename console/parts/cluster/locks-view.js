@@ -5,7 +5,7 @@ import { isCurrent } from "../../cluster-state.js";
 import { fill, h } from "../../dom.js";
 import { formatDuration, formatMoment } from "../../durations.js";
 import { setText } from "../../keyed.js";
-import { endpointOptions, lockMatches, placeParts, prefixTree } from "../../lock-names.js";
+import { askedFor, endpointOptions, lockMatches, placeParts, prefixTree } from "../../lock-names.js";
 import { number, t } from "../../texts.js";
 import { nameLink } from "./names.js";
 import { prefixMenu } from "./prefix-tree.js";
@@ -138,11 +138,11 @@ function fits({ holder, queue }, only) {
 
 /** @returns {import("./table.js").Column<Lock>[]} */
 function columns() {
-  const held = (/** @type {Lock} */ { holder }) => (holder ? formatDuration(holder.for_ms) : "");
+  const held = (/** @type {Lock} */ { holder }) => (holder ? formatDuration(askedFor(holder)) : "");
   return [
     { id: "name", label: t("cluster.name"), class: "wide-cell", sort: ({ name }) => name, cell: nameCell },
     { id: "holder", label: t("cluster.holder"), sort: ({ holder }) => holder?.who ?? "", cell: holderCell },
-    { id: "for", label: t("locks.for"), class: "number", sort: ({ holder }) => holder?.for_ms ?? 0, cell: textCell(held) },
+    { id: "for", label: t("locks.for"), class: "number", sort: ({ holder }) => (holder ? askedFor(holder) : 0), cell: textCell(held) },
     { id: "waiting", label: t("cluster.queue"), sort: ({ queue }) => queue.length, cell: queueCell },
   ];
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { handOvers, positions } from "../../../console/hand-overs.js";
-import { lockMatches, lockRows, placeParts, prefixTree } from "../../../console/lock-names.js";
+import { askedFor, lockMatches, lockRows, placeParts, prefixTree } from "../../../console/lock-names.js";
 import { parseMetrics, rate } from "../../../console/metrics.js";
 import { openCluster, openNodes, openPage, run, screens, visit } from "./lab.mjs";
 
@@ -297,6 +297,8 @@ test("names of locks are grouped, matched and split", () => {
   const shape = (nodes) => nodes.map(({ label, count, children }) => [label, count, shape(children)]);
   assert.deepEqual(shape(tree), [["a/b/", 3, [["c/", 2, []]]], ["e/f/", 1, []]], "what leads to one place is joined");
   assert.deepEqual(placeParts("host, process 12: make all"), { host: "host", process: "12", command: "make all" });
+  assert.equal(askedFor({ asked_ms: 5_000, for_ms: 10 }), 5_000, "also after the client has moved to another node");
+  assert.equal(askedFor({ asked_ms: null, for_ms: 10 }), 10);
   assert.deepEqual(placeParts("elsewhere"), { host: "elsewhere", process: "", command: "" });
 });
 

@@ -15,7 +15,7 @@
 mod cluster;
 mod direct;
 mod events;
-mod grants;
+pub(crate) mod grants;
 pub(crate) mod history;
 mod holders;
 mod leave;

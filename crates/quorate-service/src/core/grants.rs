@@ -20,6 +20,12 @@ const SHOWN_MOST: usize = 200;
 /// The smallest stamp that is a time of the wall clock: a month after the beginning of 1970.
 const WALL_CLOCK_FROM: u64 = 30 * 24 * 3_600 * 1_000;
 
+/// When a request was made, in milliseconds since 1970, if its stamp tells. Stamps are times of the wall clock, or slightly
+/// greater. A request that came before others by its rank has a small number instead.
+pub(crate) fn asked_at(stamp: u64) -> Option<u64> {
+    (stamp >= WALL_CLOCK_FROM).then_some(stamp)
+}
+
 /// Name and location of a session's client, for a log line.
 pub(super) struct ShownClient(String);
 
@@ -86,10 +92,8 @@ impl NodeCore {
 
     /// Returns the time since a holder has asked, or since it has the vote of this node if that is not known.
     fn age_of(&self, name: &Name, stamp: u64, now: Time) -> Span {
-        // Stamps are wall-clock milliseconds, or slightly greater. A request that came before others by its
-        // rank has a small number instead.
-        if stamp >= WALL_CLOCK_FROM {
-            return Span::from_millis(self.voter.clock().saturating_sub(stamp));
+        if let Some(asked) = asked_at(stamp) {
+            return Span::from_millis(self.voter.clock().saturating_sub(asked));
         }
         self.history.given_since(name).map_or(Span::ZERO, |since| now.since(since))
     }

@@ -25,6 +25,7 @@ async fn a_lock_from_asking_to_freeing() {
     let (status, listed) = other.get("/v1/locks?prefix=a/").await;
     assert_eq!((status, &listed["requests"][0]["state"]), (200, &json!("holding")));
     assert_eq!(listed["requests"][0]["why"], "test");
+    assert!(listed["requests"][0]["asked_ms"].as_u64().is_some_and(|ms| ms < 60_000), "{listed}");
     let (_, own) = web.get(&format!("/v1/sessions/{mine}")).await;
     assert_eq!(own["requests"][0]["token"], granted["token"]);
     let token = json!({ "name": "a/b", "token": granted["token"] });
