@@ -9,6 +9,8 @@ import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
 import { flights } from "../../../console/parts/ring.js";
 import { accessibilityProblems, openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
+import { clusterTests } from "./cluster-tests.mjs";
+import { openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
 
 let lab, browser;
 before(async () => {
@@ -205,6 +207,8 @@ withPage("Maekawa's deadlock: each process has its own vote, and the cycle is ma
   await page.locator(".cycle.for-good", { hasText: /Cycle: p\d → p\d → p\d/ }).waitFor();
   assert.equal(await page.locator(".wait-for .edge.in-cycle").count(), 2);
   assert.ok((await page.locator(".wait-for .node").count()) === 3);
+  // By keyboard, unlike after a click, the arrow keys move between the tabs.
+  await page.locator(".diagram").focus();
   await page.getByRole("tab", { name: "Waiting" }).focus();
   await page.keyboard.press("ArrowLeft");
   assert.equal(await page.getByRole("tab", { selected: true }).innerText(), "States");
@@ -1054,34 +1058,4 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
   await page.screenshot({ path: `${screens}/run-512.png` });
 });
 
-test("the cluster shows its nodes, and who has and waits for what as it happens", async () => {
-  const cluster = await openCluster();
-  const commands = [run(cluster.address, ["lock", "deploy", "--why", "release 7", "--", "sleep", "60"])];
-  const { page, problems, close } = await openPage(browser, cluster.address);
-  try {
-    await visit(page, cluster.address, "#/cluster", ".cube g.up:nth-of-type(5)");
-    await page.getByText("release 7").first().waitFor();
-    commands.push(run(cluster.address, ["lock", "deploy", "--why", "second", "--", "sleep", "60"]));
-    await page.locator('[data-part="locks"] ol li').getByText("second").waitFor();
-    // The holder leaves, and the page shows its successor.
-    commands[0].close();
-    await page.locator('[data-part="recent"]').getByText("second").first().waitFor();
-    for (const [width, height] of [
-      [1280, 900],
-      [360, 780],
-    ]) {
-      await page.setViewportSize({ width, height });
-      await page.waitForTimeout(100);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= width, `it is ${wide} wide at ${width}`);
-      await page.screenshot({ path: `${screens}/cluster-${width}.png` });
-    }
-    // The same server also offers the lab.
-    await visit(page, cluster.address, FIVE, ".diagram svg");
-    assert.deepEqual(problems, []);
-  } finally {
-    commands.forEach((command) => command.close());
-    await close();
-    cluster.close();
-  }
-});
+clusterTests(() => browser);

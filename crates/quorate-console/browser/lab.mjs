@@ -1,8 +1,11 @@
 // Starts the lab and the browser for the tests: the built binary and the installed Chromium.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 
 const { QUORATE_BIN, QUORATE_BROWSER_MODULES, QUORATE_CHROMIUM, QUORATE_SCREENS } = process.env;
@@ -33,6 +36,50 @@ export async function openCluster() {
     cluster.once("exit", (code) => reject(new Error(`the cluster ended with ${code}`)));
   });
   return { address, close: () => cluster.kill() };
+}
+
+/** Returns free ports. They are free for a moment, until another program takes one. */
+async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, "127.0.0.1");
+      await once(server, "listening");
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+/** Starts a cluster whose nodes are processes of their own, which can be killed and started again. */
+export async function openNodes(count) {
+  const folder = mkdtempSync(`${tmpdir()}/quorate-nodes-`);
+  const ports = await freePorts(2 * count);
+  const peers = Array.from({ length: count }, (_, it) => `${it} = "127.0.0.1:${ports[count + it]}"`).join("\n");
+  const processes = [];
+  const start = (node, ...options) => {
+    processes[node] = spawn(QUORATE_BIN, ["node", "--config", `${folder}/${node}.toml`, ...options], { stdio: "ignore" });
+  };
+  for (let node = 0; node < count; node += 1) {
+    const config = `cluster = "1"\nid = ${node}\nclients = "127.0.0.1:${ports[node]}"\ndata = "${folder}/${node}"\n[peers]\n${peers}\n`;
+    writeFileSync(`${folder}/${node}.toml`, config);
+    start(node, "--new-cluster");
+  }
+  const address = `http://127.0.0.1:${ports[0]}/`;
+  for (let tries = 0; !(await fetch(`${address}readyz`).catch(() => null))?.ok; tries += 1) {
+    if (tries > 200) throw new Error("the nodes do not become ready");
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  return {
+    address,
+    start,
+    kill: (node) => processes[node].kill("SIGKILL"),
+    close: () => {
+      processes.forEach((process) => process.kill("SIGKILL"));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Starts a command of the binary against a cluster; `close` kills it. */

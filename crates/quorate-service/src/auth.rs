@@ -85,6 +85,16 @@ impl Permissions {
         self.may("acquire", &self.acquire, name.text())
     }
 
+    /// Checks whether the client may see names with this prefix. `Err` contains the reason if it may not.
+    pub(crate) fn may_observe(&self, prefix: &str) -> Result<(), String> {
+        self.may("observe", &self.observe, prefix)
+    }
+
+    /// Prefixes of names for which the client may acquire, observe and administrate, in this order.
+    pub(crate) fn prefixes(&self) -> [Vec<String>; 3] {
+        [self.acquire.clone(), self.observe.clone(), self.admin.clone()]
+    }
+
     fn may(&self, right: &str, allowed: &[String], name: &str) -> Result<(), String> {
         let escaped_name = escaped(if name.is_empty() { "everything" } else { name });
         match allowed.iter().any(|prefix| name.starts_with(prefix.as_str())) {

@@ -15,7 +15,8 @@
 mod cluster;
 mod direct;
 mod events;
-mod grants;
+pub(crate) mod grants;
+pub(crate) mod history;
 mod holders;
 mod leave;
 mod lists;
@@ -25,6 +26,7 @@ mod queries;
 mod quotas;
 mod relay;
 mod resume;
+pub(crate) mod session_list;
 mod sessions;
 mod status;
 #[cfg(test)]
@@ -47,7 +49,7 @@ use quorate_protocol::{CallResponse, Members, Name, ServerMessage, session_terms
 use sha2::{Digest, Sha256};
 
 use crate::metrics::Metrics;
-use crate::peer::PeerMessage;
+use crate::peer::{PeerMessage, VoteEnd};
 use crate::spans::Spans;
 pub use quotas::{Owner, Quotas};
 
@@ -169,6 +171,11 @@ pub struct NodeCore {
     texts: texts::Texts,
     pending_questions: SortedMap<u64, PendingQuestion>,
     watch: watch::Watches,
+    history: history::History,
+    /// Peers that understand questions about the history.
+    history_peers: ProcessSet,
+    /// Answered questions about the history.
+    histories: Vec<(u64, history::VotesOfNodes)>,
     /// Whether each peer is connected, with the reason if it is not.
     up: SortedMap<ProcessId, Result<(), String>>,
     client_addresses: SortedMap<ProcessId, String>,
@@ -256,6 +263,9 @@ impl NodeCore {
             texts: texts::Texts::default(),
             pending_questions: SortedMap::new(),
             watch: watch::Watches::default(),
+            history: history::History::default(),
+            history_peers: ProcessSet::new(),
+            histories: Vec::new(),
             up: SortedMap::new(),
             client_addresses: SortedMap::new(),
             alarms: SortedSet::from([(now, Alarm::Gossip)]),
@@ -282,6 +292,16 @@ impl NodeCore {
         core
     }
 
+    /// Number of this node.
+    pub(crate) fn number(&self) -> u32 {
+        self.settings.id.number()
+    }
+
+    /// Numbers of the members, including this node.
+    pub(crate) fn member_numbers(&self) -> Vec<u32> {
+        self.membership.members().into_iter().map(|(id, _)| id.number()).collect()
+    }
+
     /// Maximum rate by which clocks gain or lose.
     pub fn drift(&self) -> Drift {
         self.terms.drift
@@ -305,7 +325,7 @@ impl NodeCore {
         self.wake_detector(now);
         if self.voter.next_wake().is_some_and(|due| due <= now) {
             self.log_expired(now);
-            self.with_voter(now, |voter, out| voter.wake(now, out));
+            self.with_voter_because(VoteEnd::Expired, now, |voter, out| voter.wake(now, out));
         }
         while let Some((_, alarm)) = self.alarms.first().copied().filter(|(time, _)| *time <= now) {
             self.alarms.pop_first();

@@ -13,12 +13,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
-use quorate_core::{Drift, ProcessId, ProcessSet, SortedMap, Span, Time};
+use quorate_core::{Drift, ProcessId, SortedMap, Span, Time};
 use quorate_net::{Event, Events, Mesh, Tls, codec};
 use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerMessage};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::clock;
+use crate::core::history::VotesOfNodes;
 use crate::core::{Action, CallerId, NodeCore, Owner};
 use crate::disk::{Disk, DurableState};
 use crate::lease::{LeaseCall, LeaseId};
@@ -52,6 +53,8 @@ pub(crate) enum Input {
     StateWritten(Result<Option<u64>, String>),
     /// The node is about to stop, and clients should use other nodes.
     Leave,
+    /// Asks for the votes of all nodes for a lock.
+    History(Name, oneshot::Sender<VotesOfNodes>),
     /// Asks for the node's readiness and load.
     Health(oneshot::Sender<Health>),
     /// Asks for the node's metrics.
@@ -108,6 +111,14 @@ impl Inbox {
             self.0.rearm.notify_one();
         }
         Ok(())
+    }
+
+    /// Reads the state, for answers that need no messages.
+    pub(crate) fn inspect<R>(
+        &self,
+        read: impl FnOnce(&EventLoop, Time) -> R,
+    ) -> Result<R, Stopped> {
+        self.with(|state| read(state, clock::now()))
     }
 
     /// Runs `work` on the state. After a panic in the middle of a change the state of the voter is unknown, so the
@@ -195,9 +206,47 @@ pub(crate) struct EventLoop {
     /// Latest time at which the task of the loop wakes up.
     armed: Time,
     /// Peers that have been connected since this node started.
-    peers_seen: ProcessSet,
+    links: SortedMap<ProcessId, Link>,
+    /// When this node started.
+    started: Time,
+    /// Questions about the history that are in progress.
+    histories: SortedMap<u64, oneshot::Sender<VotesOfNodes>>,
     /// Certificates of the node, whose expiry is a metric.
     tls: Option<Arc<Tls>>,
+}
+
+/// History of the link to a peer.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    connected: bool,
+    changed: Time,
+    restarts: u32,
+    breaks: u32,
+    version: u16,
+}
+
+/// The link to a peer, as it is shown to users.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerRecord {
+    pub(crate) node: u32,
+    pub(crate) connected: bool,
+    /// Time since the link came up or went down.
+    pub(crate) changed: Span,
+    /// Number of restarts of the peer since this node started.
+    pub(crate) restarts: u32,
+    /// Number of times that the link broke although the peer was not restarted.
+    pub(crate) breaks: u32,
+    /// Negotiated version of the messages.
+    pub(crate) version: u16,
+}
+
+/// This node and its links, as they are shown to users.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeRecord {
+    pub(crate) node: u32,
+    /// Time since the start.
+    pub(crate) up: Span,
+    pub(crate) peers: Vec<PeerRecord>,
 }
 
 /// The file in which a node remembers the members.
@@ -217,7 +266,7 @@ impl EventLoop {
         tls: Option<Arc<Tls>>,
     ) -> Self {
         let (unsent, clients, outgoing) = (Vec::new(), SortedMap::new(), SortedMap::new());
-        let (armed, peers_seen) = (Time::ZERO, ProcessSet::new());
+        let (armed, links, started) = (Time::ZERO, SortedMap::new(), clock::now());
         Self {
             core,
             votes,
@@ -229,7 +278,9 @@ impl EventLoop {
             disk,
             spans,
             armed,
-            peers_seen,
+            links,
+            started,
+            histories: SortedMap::new(),
             tls,
         }
     }
@@ -269,25 +320,55 @@ impl EventLoop {
                 }
                 Err(error) => tracing::warn!(peer = %from, %error, "malformed message from a peer"),
             },
-            Event::Up { peer, fresh, .. } => {
-                match self.peers_seen.insert(peer) {
-                    true => {
-                        tracing::info!(%peer, "a node has joined: it is connected for the first time")
-                    }
-                    false if fresh => {
-                        tracing::info!(%peer, "a node has joined again: it was restarted")
-                    }
-                    false => {
-                        tracing::info!(%peer, "a node has joined again: its connection was broken")
-                    }
-                }
+            Event::Up { peer, fresh, version, .. } => {
+                self.link_is_up(peer, fresh, version, now);
+                self.core.set_peer_version(peer, version);
                 self.core.on_peer_link(peer, Ok(()), now);
             }
             Event::Down { peer, why } => {
                 tracing::info!(%peer, %why, "a node has left: its connection is broken");
+                if let Some(link) = self.links.get_mut(&peer) {
+                    (link.connected, link.changed) = (false, now);
+                }
                 self.core.on_peer_link(peer, Err(why.to_string()), now);
             }
         }
+    }
+
+    fn link_is_up(&mut self, peer: ProcessId, fresh: bool, version: u16, now: Time) {
+        let known = self.links.get(&peer).copied();
+        let (mut restarts, mut breaks) = known.map_or((0, 0), |link| (link.restarts, link.breaks));
+        match known {
+            None => tracing::info!(%peer, "a node has joined: it is connected for the first time"),
+            Some(_) if fresh => {
+                restarts += 1;
+                tracing::info!(%peer, "a node has joined again: it was restarted");
+            }
+            Some(_) => {
+                breaks += 1;
+                tracing::info!(%peer, "a node has joined again: its connection was broken");
+            }
+        }
+        self.links.insert(peer, Link { connected: true, changed: now, restarts, breaks, version });
+    }
+
+    /// Returns the state of the node without I/O.
+    pub(crate) fn core(&self) -> &NodeCore {
+        &self.core
+    }
+
+    /// Returns this node and its links, as they are shown to users.
+    pub(crate) fn record(&self, now: Time) -> NodeRecord {
+        let peer = |(peer, link): (&ProcessId, &Link)| PeerRecord {
+            node: peer.number(),
+            connected: link.connected,
+            changed: now.since(link.changed),
+            restarts: link.restarts,
+            breaks: link.breaks,
+            version: link.version,
+        };
+        let peers = self.links.iter().map(peer).collect();
+        NodeRecord { node: self.core.number(), up: now.since(self.started), peers }
     }
 
     fn on_input(&mut self, input: Input) {
@@ -316,6 +397,10 @@ impl EventLoop {
                 mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
             }
             Input::StateWritten(Err(why)) => self.core.state_written(Err(why)),
+            Input::History(name, answer) => {
+                let number = self.core.ask_history(name, now);
+                self.histories.insert(number, answer);
+            }
             Input::Leave => self.core.leave(now),
             Input::Health(answer) => {
                 self.update_peer_errors();
@@ -339,6 +424,12 @@ impl EventLoop {
 
     /// Applies actions: writes all records in one write, then sends the messages, combined per peer.
     fn apply_actions(&mut self) {
+        for (number, votes) in self.core.answered_histories() {
+            if let Some(asker) = self.histories.remove(&number) {
+                // The asker may have disconnected.
+                let _ = asker.send(votes);
+            }
+        }
         let mut records = Vec::new();
         for action in self.core.actions() {
             match action {

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use quorate_core::Time;
 use quorate_protocol::{
-    Call, CallResponse, ClientMessage, Failure, HolderChange, Kind, RequestInfo, RequestState,
-    ServerMessage,
+    Call, CallResponse, ClientMessage, Failure, HolderChange, Kind, Name, RequestInfo,
+    RequestState, ServerMessage,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use crate::auth::Permissions;
 use crate::clock;
 use crate::core::CallerId;
-use crate::event_loop::{Health, Inbox, Input};
+use crate::core::history::VotesOfNodes;
+use crate::event_loop::{EventLoop, Health, Inbox, Input};
 use crate::lease::{LeaseCall, LeaseId};
 
 /// Capacity of the channel of a watch. A watcher that overflows it is disconnected.
@@ -149,6 +151,21 @@ impl LocalClient {
         let connected = Input::Connected(id, permissions.owner.clone(), sender);
         self.inbox.submit([connected, input(id)]).map_err(|_| Failure::Leaving)?;
         Ok(connection)
+    }
+
+    /// Reads the state of the node.
+    pub(crate) fn inspect<R>(
+        &self,
+        read: impl FnOnce(&EventLoop, Time) -> R,
+    ) -> Result<R, Failure> {
+        self.inbox.inspect(read).map_err(|_| Failure::Leaving)
+    }
+
+    /// Returns the votes of all nodes for a lock.
+    pub(crate) async fn votes_for(&self, name: Name) -> Result<VotesOfNodes, Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.inbox.submit([Input::History(name, reply)]).map_err(|_| Failure::Leaving)?;
+        answer.await.map_err(|_| Failure::Leaving)
     }
 
     /// Returns the readiness and load of the node; `None` if the node has stopped.

@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 
 /// Versions of these messages that this build understands. A change of a message other than a new variant
 /// requires a new version.
-pub(crate) const VERSIONS: Versions = Versions::only(4);
+pub(crate) const VERSIONS: Versions = Versions { oldest: 4, newest: 5 };
+
+/// The first version with [`Question::History`].
+pub(crate) const HISTORY_SINCE: u16 = 5;
 
 /// A message between nodes. Variants are only ever appended. The name is for the record of the format, in which that of the
 /// messages between voters is taken.
@@ -82,6 +85,8 @@ pub enum Question {
     Barrier,
     /// Asks for the leases of this owner.
     Leases(String),
+    /// Asks for the last votes for this lock. It is not sent to nodes of versions before 5.
+    History(Name),
 }
 
 /// Names that a question is about.
@@ -125,6 +130,55 @@ pub enum Reply {
     Leases(Vec<(i64, Span)>),
     /// The voter abstains or cannot write its votes, so it gives no information.
     Abstains,
+    /// The last votes for a lock, the newest first.
+    History(Vec<VoteRecord>),
+}
+
+/// A vote that a node has given to a request whose client may have been inside. Its times are ages, so that the clocks of
+/// nodes need not agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoteRecord {
+    /// The request that had the vote.
+    pub request: RequestId,
+    /// Number of the vote.
+    pub number: u64,
+    /// The token of the request, if the node knows it.
+    pub token: Option<u64>,
+    /// Texts of the request, if the node knows them.
+    pub texts: Option<HolderTexts>,
+    /// Time since the vote was given.
+    pub began: Span,
+    /// Time since the vote ended, and the reason.
+    pub ended: Option<(Span, VoteEnd)>,
+}
+
+/// Texts of a request when it had the vote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HolderTexts {
+    /// Name of the client.
+    pub client_name: String,
+    /// Host and process of the client.
+    pub client_location: String,
+    /// Purpose of the request.
+    pub why: String,
+    /// The node through which the client made its last call.
+    pub node: u32,
+}
+
+/// Reason why a vote has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VoteEnd {
+    /// The client or its session has released the lock.
+    Released,
+    /// The client was silent for its time-to-live.
+    Expired,
+    /// An operator has released the lock by force.
+    Revoked,
+    /// The request had the vote but never the lock.
+    NotEntered,
+    /// For another reason, such as a change of the members.
+    #[default]
+    Moved,
 }
 
 /// State of one lock at one voter.
@@ -269,6 +323,7 @@ pub(crate) mod formats {
         see::<Question>(&mut tracer);
         see::<NameFilter>(&mut tracer);
         see::<Reply>(&mut tracer);
+        see::<VoteEnd>(&mut tracer);
         see::<ChainMessage<Members>>(&mut tracer);
         see::<Kind>(&mut tracer);
         see::<Rank>(&mut tracer);

@@ -91,10 +91,12 @@ fn every_experiment_is_described_in_every_language() {
 fn the_page_says_nothing_that_has_no_text() {
     let english = strings("en");
     let mut files = vec![console().join("main.js")];
-    for folder in ["parts", "pages"] {
+    for folder in ["parts", "parts/cluster", "pages"] {
         let listed = fs::read_dir(console().join(folder)).expect("the folders of the page");
-        files.extend(listed.map(|entry| entry.expect("an entry").path()));
+        let listed = listed.map(|entry| entry.expect("an entry").path());
+        files.extend(listed.filter(|path| path.is_file()));
     }
+    files.push(console().join("cluster-alarms.js"));
     let mut keys_used = 0;
     for file in files {
         let text = fs::read_to_string(&file).expect("a file of the page");

@@ -5,12 +5,13 @@ use quorate_core::{ProcessId, ProcessSet, SortedMap, Span, Time};
 use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
 use super::grants::shown;
+use super::history::{REPLIED_MOST, VotesOfNodes};
 use super::lists::Listing;
 use super::relay::{Origin, Sent, is_relayed};
 use super::{Alarm, CallId, CallerId, NodeCore};
 use crate::peer::{
     BallotSeen, Description, EntrySeen, NameFilter, PeerMessage, Question, Reply, SessionSeen,
-    VoteSeen,
+    VoteEnd, VoteSeen,
 };
 
 /// Timeout for the voters' replies.
@@ -47,6 +48,8 @@ pub(super) enum QuestionState {
     Watching(String),
     /// Lists leases, with the longest time for which a voter has known each.
     Leases(SortedMap<i64, Span>),
+    /// Collects the votes of all nodes for one lock.
+    History(VotesOfNodes),
     /// Collects a session as voters know it. Contains the continuation.
     Session { seen: SortedMap<ProcessId, SessionSeen>, follow_up: Box<FollowUp> },
 }
@@ -90,6 +93,9 @@ impl NodeCore {
         self.counter += 1;
         let number = self.counter;
         let mut open: ProcessSet = self.peers_that_are_up().into_iter().collect();
+        if matches!(question, Question::History(_)) {
+            open = &open & &self.history_peers;
+        }
         let index = self.electorate.index();
         for peer in &open {
             self.send(peer, PeerMessage::Question(number, index, question.clone()));
@@ -110,6 +116,10 @@ impl NodeCore {
         let (index, up) = (self.electorate.index(), self.peers_that_are_up());
         let mut repeated = Vec::new();
         for (number, pending) in &mut self.pending_questions {
+            // A node of an earlier version may have joined, which does not understand it.
+            if matches!(pending.question, Question::History(_)) {
+                continue;
+            }
             for peer in up.iter().filter(|peer| !pending.responded.contains(**peer)) {
                 pending.open.insert(*peer);
                 repeated.push((*peer, *number, pending.question.clone()));
@@ -138,12 +148,15 @@ impl NodeCore {
         let silent = !self.voter.is_voting() || self.disk_error.is_some();
         match question {
             Question::Barrier => Reply::Done(true),
+            Question::History(name) => Reply::History(self.votes_here(&name, REPLIED_MOST, now)),
             _ if silent => Reply::Abstains,
             Question::Ballots(filter) => self.ballots_here(&filter),
             Question::Session(session) => Reply::Session(self.session_here(session, now)),
             Question::Force(name, request, reason) => {
                 let mut known = false;
-                self.with_voter(now, |voter, out| known = voter.force(&name, request, out));
+                self.with_voter_because(VoteEnd::Revoked, now, |voter, out| {
+                    known = voter.force(&name, request, out);
+                });
                 if known {
                     self.metrics.revoked.inc();
                     let client = self.shown_client(request.session);
@@ -156,7 +169,7 @@ impl NodeCore {
                 self.drop_interest(request, attempt, now);
                 let session_known = self.voter.session(request.session).is_some();
                 let mut known = false;
-                self.with_voter(now, |voter, out| {
+                self.with_voter_because(VoteEnd::Released, now, |voter, out| {
                     known = voter.release(request, attempt, None, out);
                 });
                 Reply::Released { session_known, known }
@@ -245,6 +258,10 @@ impl NodeCore {
                 seen.extend(ballot.map(|ballot| (from, ballot)));
                 texts.into_iter().for_each(|text| self.merge_texts(text, now));
             }
+            (QuestionState::History(votes), Reply::History(mut of_node)) => {
+                of_node.truncate(REPLIED_MOST);
+                votes.insert(from, of_node);
+            }
             (QuestionState::Forced(done), Reply::Done(known)) => *done |= known,
             (
                 QuestionState::Released { known, session_known, .. },
@@ -293,6 +310,10 @@ impl NodeCore {
             QuestionState::List(listing) => {
                 let silent = &self.electorate.all() - &responded;
                 return self.close_list(call_id, *listing, &silent, now);
+            }
+            QuestionState::History(votes) => {
+                self.histories.push((number, votes));
+                return;
             }
             QuestionState::Session { seen, follow_up } => {
                 return self.close_session(call_id, &responded, seen, *follow_up, now);

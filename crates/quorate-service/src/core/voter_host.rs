@@ -8,7 +8,7 @@ use quorate_core::{Belief, Effect, Effects, Process, ProcessId, Recipients, Time
 use quorate_protocol::{Members, Name, ServerMessage};
 
 use super::{Action, Alarm, GOSSIP, LocalMessage, NodeCore, Settings, VoterStart};
-use crate::peer::PeerMessage;
+use crate::peer::{PeerMessage, VoteEnd};
 
 /// A message between failure detectors.
 type DetectorMessage = <super::VcubeDiagnosis as Process>::Message;
@@ -78,6 +78,7 @@ impl NodeCore {
             match effect {
                 VoterEffect::Persist(record) => {
                     if let Record::Ballot { lock, .. } = &record {
+                        self.record_vote(lock, now);
                         self.publish_ballot(lock, now);
                     }
                     if self.settings.persists {
@@ -95,6 +96,18 @@ impl NodeCore {
         }
     }
 
+    /// Runs the voter with an input that ends votes for this reason.
+    pub(super) fn with_voter_because(
+        &mut self,
+        why: VoteEnd,
+        now: Time,
+        input: impl FnOnce(&mut Voter<Name>, &mut VoterEffects<Name>),
+    ) {
+        self.history.set_reason(why);
+        self.with_voter(now, input);
+        self.history.set_reason(VoteEnd::default());
+    }
+
     /// Delivers a candidate's message to the voter of this node.
     pub(super) fn deliver_to_voter(
         &mut self,
@@ -108,7 +121,8 @@ impl NodeCore {
         if let (Some(spans), ToVoter::Request { claim, .. }) = (&mut self.spans, &message) {
             spans.note_request(claim.request, now);
         }
-        self.with_voter(now, |voter, out| voter.on_message(from, message, now, out));
+        let why = VoteEnd::by(&message);
+        self.with_voter_because(why, now, |voter, out| voter.on_message(from, message, now, out));
     }
 
     /// Sends the voter's message to the candidate: a relay here, a direct client's connection, or a relay at another node.

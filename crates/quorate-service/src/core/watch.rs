@@ -308,6 +308,7 @@ impl NodeCore {
         let ballots = watched.ballots.iter().map(|(voter, ballot)| (*voter, ballot));
         let held = holder(&self.electorate, ballots, |request| self.records(request));
         let changed = held != watched.holder;
+        held.into_iter().for_each(|held| self.history.learn_token(name, held));
         if let Some(watched) = self.watch.names.get_mut(name) {
             watched.holder = held;
         }

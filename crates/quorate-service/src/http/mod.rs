@@ -11,6 +11,7 @@ mod members;
 mod model;
 #[cfg(feature = "openapi")]
 mod openapi;
+mod records;
 mod refusal;
 mod sessions;
 mod status;
@@ -86,6 +87,7 @@ macro_rules! routes {
 
 routes! {
     post "/v1/sessions" => sessions::open,
+    get "/v1/sessions" => records::sessions,
     get "/v1/sessions/{session}" => sessions::show,
     delete "/v1/sessions/{session}" => sessions::close,
     post "/v1/sessions/{session}/keep-alive" => sessions::keep_alive,
@@ -100,6 +102,9 @@ routes! {
     get "/v1/members" => members::show,
     post "/v1/members" => members::change,
     get "/v1/status" => status::status,
+    get "/v1/node" => records::node,
+    get "/v1/history" => records::history,
+    get "/v1/hand-overs" => records::hand_overs,
     get "/livez" => status::live,
     get "/readyz" => status::ready,
     get "/metrics" => status::metrics,

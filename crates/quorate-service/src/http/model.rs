@@ -7,6 +7,7 @@ use quorate_protocol::{
 use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
+use crate::core::grants::asked_at;
 
 /// Parameters of a new session.
 #[derive(Debug, Deserialize)]
@@ -289,6 +290,8 @@ pub(super) struct Request {
     why: String,
     /// Time in this state, in milliseconds.
     for_ms: u64,
+    /// Time since the request was made, in milliseconds, by the clock of the node that answers; null if it is not known.
+    asked_ms: Option<u64>,
 }
 
 /// State of a request.
@@ -309,7 +312,14 @@ impl From<RequestInfo> for Request {
             RequestState::Waiting => (State::Waiting, None, None),
         };
         let RequestInfo {
-            name, node, client_name: who, client_location: place, why, for_ms, ..
+            name,
+            stamp,
+            node,
+            client_name: who,
+            client_location: place,
+            why,
+            for_ms,
+            ..
         } = info;
         let kind = match name.kind() {
             Kind::Lock => NameKind::Lock,
@@ -326,6 +336,7 @@ impl From<RequestInfo> for Request {
             place,
             why,
             for_ms,
+            asked_ms: asked_at(stamp).map(|at| crate::clock::wall_millis().saturating_sub(at)),
         }
     }
 }

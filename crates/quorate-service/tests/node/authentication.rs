@@ -105,6 +105,14 @@ async fn http_wants_the_token_too() {
     assert_eq!(ci.post("/v1/acquire", wanted).await.0, 403);
     assert_eq!(ci.get("/v1/locks?prefix=").await.0, 403);
     assert_eq!(ci.get("/v1/locks?prefix=deploy/").await.0, 200);
+    assert_eq!(ci.get("/v1/sessions").await.0, 403);
+    assert_eq!(ci.get("/v1/history?name=deploy/web").await.0, 200);
+    assert_eq!(ci.get("/v1/history?name=other").await.0, 403);
+    assert_eq!(ci.get("/v1/hand-overs?name=deploy/web").await.0, 200);
+    assert_eq!(ci.get("/v1/hand-overs?name=other").await.0, 403);
+    let (_, node) = ci.get("/v1/node").await;
+    assert_eq!(node["caller"]["observe"], json!(["deploy/"]), "{node}");
+    assert_eq!((&node["caller"]["name"], &node["caller"]["admin"]), (&json!("ci"), &json!([])));
     let request = json!({ "name": "deploy/x", "reason": "because" });
     assert_eq!(ci.post("/v1/force-release", request).await.0, 403);
 }
