@@ -8,9 +8,8 @@ import { Causality } from "../../../console/causality.js";
 import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
 import { flights } from "../../../console/parts/ring.js";
-import { accessibilityProblems, openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
 import { clusterTests } from "./cluster-tests.mjs";
-import { openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
+import { accessibilityProblems, openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
 
 let lab, browser;
 before(async () => {
