@@ -1,5 +1,7 @@
 //! State of the lab, shared by all requests.
 
+use std::path::PathBuf;
+
 use crate::jobs::Jobs;
 use crate::runs::Runs;
 
@@ -8,4 +10,6 @@ use crate::runs::Runs;
 pub(crate) struct LabState {
     pub(crate) runs: Runs,
     pub(crate) jobs: Jobs,
+    /// Folder with lessons of a teacher.
+    pub(crate) lesson_folder: Option<PathBuf>,
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::{Router, middleware};
@@ -23,6 +24,8 @@ pub struct LabSettings {
     pub address: SocketAddr,
     /// Host names, besides addresses and `localhost`, under which browsers may address this server.
     pub names: Vec<String>,
+    /// Folder with lessons of a teacher, which come before the built-in course.
+    pub lesson_folder: Option<PathBuf>,
     /// Limits on the size and the number of runs.
     pub bounds: RunBounds,
     /// Function that runs a scenario.
@@ -34,6 +37,7 @@ impl Default for LabSettings {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             names: Vec::new(),
+            lesson_folder: None,
             bounds: RunBounds::default(),
             runner: quorate_run::run,
         }
@@ -58,7 +62,11 @@ fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
         Router::new().fallback(assets::serve).with_state(Backends { lab: lab.is_some(), cluster });
     let Some(settings) = lab else { return files };
     let runs = Runs::new(settings.bounds, settings.runner);
-    let lab = Arc::new(LabState { runs, jobs: Jobs::default() });
+    let lab = Arc::new(LabState {
+        runs,
+        jobs: Jobs::default(),
+        lesson_folder: settings.lesson_folder.clone(),
+    });
     files.nest("/api", api::router(lab))
 }
 

@@ -1,6 +1,7 @@
 //! The flags of `quorate lab`.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -12,6 +13,7 @@ Examples:
   quorate lab --port 7400 --no-open
   quorate lab --listen 0.0.0.0 --port 7400 --name lab.example
                                  Serve a classroom: anyone who can reach the port can run scenarios
+  quorate lab --lessons monday   Show the lessons of the folder `monday` before the course
 
 The lab accepts connections from this machine only, unless --listen is given. It does not connect \
 to any other machine.")]
@@ -28,4 +30,7 @@ pub(crate) struct LabFlags {
     /// Additional host name that browsers may use for this machine (repeatable)
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
+    /// Folder with lessons of your own, pairs of NAME.toml and NAME.md, shown before the course
+    #[arg(long, value_name = "DIR")]
+    pub(crate) lessons: Option<PathBuf>,
 }
