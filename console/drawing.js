@@ -112,6 +112,8 @@ export class Diagram {
     this.svg = null;
     /** @type {AbortController | null} */
     this.pending = null;
+    /** Whether the drawing tells nothing of the outcome, and the shade covers the future completely. */
+    this.concealed = false;
     this.now = { time: 0, event: -1, process: -1 };
     this.playhead = s("path", { class: "playhead" });
     this.future = s("rect", { class: "future" });
@@ -152,6 +154,8 @@ export class Diagram {
       this.text = response.svg;
       this.geometry = response.geometry;
       this.svg = parse(this.text);
+      if (this.concealed) conceal(this.svg);
+      this.scroller.classList.toggle("concealed", this.concealed);
       this.svg.append(this.future, this.playhead, this.current, this.here, this.overlay);
       this.svg.style.width = `${drawnWidth}px`;
       this.svg.style.height = "auto";
@@ -320,6 +324,19 @@ export class Diagram {
     }
     return best;
   }
+}
+
+/**
+ * Removes what a drawing tells of the outcome of the run: violations, the legend with its counts, and the description.
+ * @param {SVGSVGElement} svg
+ */
+function conceal(svg) {
+  for (const element of svg.querySelectorAll(".violation, .ring, .legend, desc, text.wrong:not(.name)")) element.remove();
+  for (const name of svg.querySelectorAll("text.name.wrong")) {
+    name.classList.remove("wrong");
+    name.textContent = (name.textContent ?? "").replace("! ", "");
+  }
+  for (const element of svg.querySelectorAll(".guilty, .culprit")) element.classList.remove("guilty", "culprit");
 }
 
 /**

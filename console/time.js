@@ -27,3 +27,13 @@ export function formatTime(nanoseconds) {
   const digits = nanoseconds / size >= 100 ? 1 : nanoseconds / size >= 10 ? 2 : 3;
   return `${Number((nanoseconds / size).toFixed(digits))} ${unit === "us" ? "µs" : unit}`;
 }
+
+/**
+ * Reads a time in the notation of scenarios, such as `3ms`; 0 if it is none.
+ * @param {string} text
+ */
+export function parseTime(text) {
+  const [, value, unit = "ns"] = /^(\d+(?:\.\d+)?)(s|ms|us|ns)?$/.exec(text.trim()) ?? [];
+  const size = UNITS.find(([name]) => name === unit)?.[1] ?? 1;
+  return value === undefined ? 0 : Math.round(Number(value) * size);
+}

@@ -75,11 +75,13 @@ export class RunView {
   /**
    * @param {Result} result
    * @param {{ change?: (scenario: import("../link.js").Scenario, at: { event: number } | { time: number }) => void,
-   *   saved?: SavedView }} [options]
+   *   saved?: SavedView, stamps?: boolean, concealed?: boolean }} [options] `stamps`: whether logical times are shown at first;
+   *   `concealed`: whether the verdict, the totals and the future are not shown
    */
   constructor(result, options = {}) {
     this.result = result;
     this.change = result.scenario ? options.change : undefined;
+    this.report = options.concealed ? undefined : result.report;
     const { saved } = options;
     const request = result.trace === undefined ? { scenario: result.scenario } : { trace: result.trace };
     this.recording = saved?.recording ?? new Recording(result.film, result.moments, request);
@@ -92,7 +94,8 @@ export class RunView {
     };
     onPresentation(() => this.resize());
     this.diagram = new Diagram((target) => this.openMenu(target));
-    this.diagram.request = { ...request, stamps: saved?.stamps ?? false };
+    this.diagram.request = { ...request, stamps: saved?.stamps ?? options.stamps ?? false };
+    this.diagram.concealed = options.concealed ?? false;
     // Up to LANES_MOST lines are all drawn. Of more, the server selects some unless the user does.
     if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
     this.laneText = saved?.lanes ?? "";
@@ -198,7 +201,7 @@ export class RunView {
         h("h2", { class: "label", text: t(`panel.${name}`) }),
         content,
       );
-    const { report } = this.result;
+    const { report } = this;
     const where = () => {
       const [event, all] = [number(this.player.position + 1), number(this.recording.length)];
       return `${t("transport.event", { event, all })} · ${formatTime(this.now)}`;
@@ -316,7 +319,7 @@ export class RunView {
     const { children, cycle, mayEnd } = waiting(global);
     fill(this.panels.waiting, children);
     this.tabs.mark("waiting", cycle.length > 0 ? t("waiting.has-cycle") : "", !mayEnd);
-    const { report } = this.result;
+    const { report } = this;
     if (!report) return;
     const atEnd = step >= this.recording.length - 1;
     fill(

@@ -47,9 +47,11 @@ pub(crate) fn check(root: &Path) -> io::Result<bool> {
     };
     let Some(binary) = programs::quorate(root)? else { return Ok(false) };
     eprintln!("    the page in {chromium}; its pictures go to target/browser/screens");
-    let tests = format!("{TESTS}/console.test.mjs");
+    let tests = ["console", "lessons"].map(|name| format!("{TESTS}/{name}.test.mjs"));
     let mut node = Command::new("node");
-    node.args(["--test", "--test-force-exit", "--test-reporter=spec"]).arg(tests).current_dir(root);
+    node.args(["--test", "--test-force-exit", "--test-reporter=spec"]);
+    // One file after the other, because each starts a browser of its own.
+    node.arg("--test-concurrency=1").args(tests).current_dir(root);
     node.env("QUORATE_BIN", binary).env("QUORATE_BROWSER_MODULES", &tools);
     node.env("QUORATE_CHROMIUM", find_program(chromium))
         .env("QUORATE_SCREENS", tools.join("screens"));

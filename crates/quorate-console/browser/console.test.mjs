@@ -809,7 +809,7 @@ withPage("another language keeps the moment, the run and the address", async (pa
   const moment = await where(page);
   await say("pt");
   assert.equal(await where(page), moment);
-  await visit(page, lab.address, "#/lessons/18");
+  await visit(page, lab.address, "#/lessons/heartbeats");
   await page.keyboard.press("Shift+ArrowRight");
   await page.locator(".question details summary").click();
   await say("en");
@@ -998,11 +998,11 @@ withPage("an experiment is started, watched, read and cancelled", async (page) =
 
 withPage("every lesson opens with its run", async (page) => {
   await visit(page, lab.address, "#/lessons");
-  const count = await page.locator(".contents a").count();
-  assert.ok(count >= 20);
-  for (let lesson = 1; lesson <= count; lesson += 1) {
-    await visit(page, lab.address, `#/lessons/${lesson}`);
-    assert.equal(await page.locator(".problem, .run-view > .note").count(), 0, `lesson ${lesson}`);
+  const addresses = await page.locator(".contents li a").evaluateAll((links) => links.map((it) => it.getAttribute("href")));
+  assert.ok(addresses.length >= 90);
+  for (const address of addresses) {
+    await visit(page, lab.address, address);
+    assert.equal(await page.locator(".problem, .run-view > .note, .note[role=alert]").count(), 0, address);
     await page.locator(".question details summary").click();
   }
 });

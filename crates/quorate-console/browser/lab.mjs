@@ -15,9 +15,9 @@ const { chromium } = require("playwright-core");
 export const screens = QUORATE_SCREENS;
 mkdirSync(screens, { recursive: true });
 
-/** Starts the lab and waits for its address. */
-export async function openLab() {
-  const lab = spawn(QUORATE_BIN, ["lab", "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
+/** Starts the lab, with further flags, and waits for its address. */
+export async function openLab(...flags) {
+  const lab = spawn(QUORATE_BIN, ["lab", "--no-open", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
   const [address] = await Promise.race([
     new Promise((resolve) => createInterface({ input: lab.stdout }).once("line", (line) => resolve([line]))),
     new Promise((_, reject) => lab.once("exit", (code) => reject(new Error(`the lab ended with ${code}`)))),

@@ -1,5 +1,7 @@
 //! State of the lab, shared by all requests.
 
+use std::path::PathBuf;
+
 use crate::api::{CheckJobs, ExperimentJobs};
 use crate::runs::Runs;
 
@@ -9,4 +11,6 @@ pub(crate) struct LabState {
     pub(crate) runs: Runs,
     pub(crate) experiments: ExperimentJobs,
     pub(crate) checks: CheckJobs,
+    /// Folder with lessons of a teacher.
+    pub(crate) lesson_folder: Option<PathBuf>,
 }

@@ -26,7 +26,10 @@ mod server;
 mod step_index;
 
 pub use frame_origin::FrameOrigin;
-pub use lessons::{Lesson, lessons};
+pub use lessons::{
+    Block, ChoiceOption, Lesson, LessonError, NamedLesson, Question, Texts, Unit, expected_value,
+    lessons, read_lesson_folder, solved_scenario,
+};
 pub use recording::RecordingBounds;
 pub use runs::{RunBounds, Runner};
 pub use server::{LabServer, LabSettings, router};

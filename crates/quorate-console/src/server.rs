@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::{Router, middleware};
@@ -31,6 +32,8 @@ pub struct LabSettings {
     pub names: Vec<String>,
     /// Origins whose pages may show the read-only view `/embed` in a frame.
     pub framed_by: Vec<FrameOrigin>,
+    /// Folder with lessons of a teacher, which come before the built-in course.
+    pub lesson_folder: Option<PathBuf>,
     /// Limits on the size and the number of runs.
     pub bounds: RunBounds,
     /// Function that runs a scenario.
@@ -43,6 +46,7 @@ impl Default for LabSettings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             names: Vec::new(),
             framed_by: Vec::new(),
+            lesson_folder: None,
             bounds: RunBounds::default(),
             runner: quorate_run::run,
         }
@@ -74,6 +78,7 @@ fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
         runs,
         experiments: Jobs::new("experiment", 1),
         checks: Jobs::new("check", CHECKS_MOST),
+        lesson_folder: settings.lesson_folder.clone(),
     });
     files.nest("/api", api::router(lab))
 }

@@ -37,6 +37,8 @@ pub(crate) fn router(lab: Arc<LabState>) -> Router {
     Router::new()
         .route("/algorithms", get(catalogue::algorithms))
         .route("/lessons", get(lessons::list))
+        .route("/lessons/shared", post(lessons::shared))
+        .route("/lessons/{name}/answers", get(lessons::answers))
         .route("/scenarios", get(lessons::list_scenarios))
         .route("/scenario", post(scenario::validate))
         .route("/run", post(run::run))

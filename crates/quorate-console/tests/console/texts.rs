@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quorate_algorithms::catalogue::PROFILES;
-use quorate_console::lessons;
 use quorate_draw::Phrase;
 use quorate_lab::experiment::EXPERIMENTS;
 use quorate_run::catalogue;
@@ -110,31 +109,4 @@ fn the_page_says_nothing_that_has_no_text() {
         }
     }
     assert!(keys_used > 100, "{keys_used}");
-}
-
-#[test]
-fn every_lesson_is_whole() {
-    let lessons = lessons().expect("lessons that can be read");
-    assert!(lessons.len() >= 20, "{}", lessons.len());
-    let english = strings("en");
-    for (lesson, scenario) in &lessons {
-        let name = &lesson.scenario;
-        let parsed = quorate_sim::parse(scenario, name).expect("a scenario that can be read");
-        quorate_run::check(&parsed).expect("a scenario that can be run");
-        assert!(english.contains_key(&format!("chapter.{}", lesson.chapter)), "{name}");
-        for texts in [&lesson.title, &lesson.text, &lesson.look, &lesson.question, &lesson.answer] {
-            let languages: Vec<&str> = texts.keys().map(String::as_str).collect();
-            assert_eq!(languages, ["en", "es", "pt"], "{name}");
-            assert!(texts.values().all(|text| !text.trim().is_empty()), "{name}");
-        }
-    }
-}
-
-#[test]
-fn chapters_are_in_one_piece() {
-    let lessons = lessons().expect("lessons that can be read");
-    let mut chapters: Vec<&str> =
-        lessons.iter().map(|(lesson, _)| lesson.chapter.as_str()).collect();
-    chapters.dedup();
-    assert_eq!(chapters.len(), chapters.iter().collect::<BTreeSet<_>>().len(), "{chapters:?}");
 }

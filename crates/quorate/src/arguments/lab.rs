@@ -1,6 +1,7 @@
 //! The flags of `quorate lab`.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 use quorate_console::FrameOrigin;
@@ -15,6 +16,7 @@ Examples:
                                  Serve a classroom: anyone who can reach the port can run scenarios
   quorate lab --port 7400 --framed-by https://course.example
                                  Pages of that site may frame http://localhost:7400/embed#...
+  quorate lab --lessons monday   Show the lessons of the folder `monday` before the course
 
 The lab accepts connections from this machine only, unless --listen is given. It does not connect \
 to any other machine.")]
@@ -34,4 +36,7 @@ pub(crate) struct LabFlags {
     /// Let pages of this origin show runs in a frame: the read-only view at /embed (repeatable)
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) framed_by: Vec<FrameOrigin>,
+    /// Folder with lessons of your own, pairs of NAME.toml and NAME.md, shown before the course
+    #[arg(long, value_name = "DIR")]
+    pub(crate) lessons: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::process::{Command, ExitCode, Stdio};
 
-use quorate_console::{LabServer, LabSettings};
+use quorate_console::{LabServer, LabSettings, read_lesson_folder};
 
 use crate::CommandResult;
 use crate::arguments::LabFlags;
@@ -12,10 +12,14 @@ use crate::command_error::CommandError;
 
 pub(crate) fn lab(flags: &LabFlags) -> CommandResult {
     let address = SocketAddr::new(flags.listen, flags.port);
+    if let Some(folder) = &flags.lessons {
+        read_lesson_folder(folder).map_err(|error| CommandError::new(error.to_string()))?;
+    }
     let settings = LabSettings {
         address,
         names: flags.names.clone(),
         framed_by: flags.framed_by.clone(),
+        lesson_folder: flags.lessons.clone(),
         ..LabSettings::default()
     };
     let server = LabServer::bind(settings).map_err(|error| {
