@@ -336,7 +336,7 @@ export class RunView {
     const step = player.position;
     if (!recording.has(step)) return;
     fill(this.panels.code, pseudoCode(card, recording.records(step), recording.process(step)));
-    const [panel, marked] = [this.panels.code.closest(".tab-panel"), this.panels.code.querySelector(".executed")];
+    const [panel, marked] = [this.panels.code.parentElement, this.panels.code.querySelector(".executed")];
     if (this.tabs.chosen() !== "code" || !panel || !marked) return;
     // Scrolls the panel and not the page.
     const [frame, line] = [panel.getBoundingClientRect(), marked.getBoundingClientRect()];
