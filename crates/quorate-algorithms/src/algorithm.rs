@@ -48,7 +48,7 @@ pub trait Algorithm: Process<Message: Sendable> {
     /// Name, assumptions, guarantees and cost of the algorithm.
     const PROFILE: Profile;
 
-    /// The algorithm in pseudo-code. Empty if nobody has written it down yet.
+    /// The algorithm in pseudo-code. Empty if it is not written down yet.
     const STEPS: &'static [Step] = &[];
 
     /// Names of the supported quorum systems, the default first. Empty if the algorithm does not vote.

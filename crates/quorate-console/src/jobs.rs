@@ -26,7 +26,7 @@ pub(crate) struct Jobs<P, R> {
 #[derive(Debug)]
 pub(crate) struct Job<P, R> {
     pub(crate) id: usize,
-    /// What is computed: the name of an experiment or of an algorithm.
+    /// Name of an experiment or of an algorithm.
     pub(crate) name: String,
     progress: Mutex<P>,
     cancelled: AtomicBool,

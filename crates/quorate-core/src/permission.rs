@@ -1,11 +1,11 @@
-//! What a process can permit others: its vote, or what comes with a token.
+//! Votes and tokens: the means by which a process permits others to enter.
 
 use crate::ProcessSet;
 
 /// The location of the vote or of the token of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
-    /// The process has nothing to give, or nobody has it at present.
+    /// The process has nothing to give, or no process has it at present.
     #[default]
     Free,
     /// The process has a token.
