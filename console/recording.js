@@ -278,6 +278,19 @@ export class Recording {
   }
 
   /**
+   * Returns the processes with a step in a window of time, as far as it is loaded, in ascending order.
+   * @param {{ from: number, to: number }} window
+   */
+  activeIn({ from, to }) {
+    /** @type {Set<number>} */
+    const active = new Set();
+    for (const { data } of this.segments) {
+      for (const [, time, process] of data.steps) if (time >= from && time <= to) active.add(process);
+    }
+    return [...active].sort((a, b) => a - b);
+  }
+
+  /**
    * Returns a window of time around a step that holds at least `events` events and `moments` moments where the run is long
    * enough. Most of it lies after the step.
    * @param {number} step

@@ -25,7 +25,8 @@ const TIME_TOLERANCE_MS = 0.005;
  */
 export function questionPanel(question, place, context) {
   const element = h("section", { class: "question sheet", "data-question": String(place), "data-kind": question.kind, tabindex: "-1" });
-  const title = h("h2", { id: `question-${place}`, text: t(`lessons.kind.${question.kind}`) });
+  // The number makes the names of several panels differ.
+  const title = h("h2", { id: `question-${place}`, text: `${number(place + 1)} · ${t(`lessons.kind.${question.kind}`)}` });
   element.setAttribute("aria-labelledby", title.id);
   const points = h("span", { class: "badge" });
   const body = h("div", { class: "question-body" });

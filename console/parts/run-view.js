@@ -41,6 +41,8 @@ const EVENTS = 60;
 const MOMENTS = 10;
 const EVENTS_LEAST = 4;
 const LANES_MOST = 64;
+/** Number of processes up to which idle ones need not be folded. */
+const FEW_LANES = 6;
 /** Maximum number of processes for which the server draws stamps. */
 const STAMPS_MOST = 16;
 /** Delay before a segment is loaded, so that dragging the slider does not load every segment it passes. */
@@ -96,10 +98,10 @@ export class RunView {
     this.diagram = new Diagram((target) => this.openMenu(target));
     this.diagram.request = { ...request, stamps: saved?.stamps ?? options.stamps ?? false };
     this.diagram.concealed = options.concealed ?? false;
-    // Up to LANES_MOST lines are all drawn. Of more, the server selects some unless the user does.
-    if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
+    /** Whether processes without a step in the window have no line. */
+    this.foldsIdle = false;
     this.laneText = saved?.lanes ?? "";
-    this.selectLanes(this.laneText);
+    this.selectAllLanes();
     /** @type {number | undefined} */
     this.loadTimer = undefined;
     this.lanes = h("p", { class: "faint lanes", hidden: true });
@@ -217,7 +219,7 @@ export class RunView {
           "div",
           { class: "stage-main" },
           playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line }),
-          h("div", { class: "board" }, this.diagram.element, this.ring?.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.ringToggle(), this.stampsField(), this.causality?.element)),
+          h("div", { class: "board" }, this.diagram.element, this.ring?.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.ringToggle(), this.foldToggle(), this.stampsField(), this.causality?.element)),
         ),
         h(
           "div",
@@ -442,6 +444,20 @@ export class RunView {
     return h("label", { class: "field check stamps-field", title: t("stamps.hint") }, input, h("span", { text: t("stamps.show") }));
   }
 
+  /** Returns the button that folds the lines of processes without a step in the window; null if there are few processes. */
+  foldToggle() {
+    if (this.recording.n <= FEW_LANES) return null;
+    const button = h("button", { type: "button", class: "toggle", "aria-pressed": "false", "data-key": "fold-idle" }, t("lanes.fold"));
+    button.addEventListener("click", () => {
+      this.foldsIdle = !this.foldsIdle;
+      button.setAttribute("aria-pressed", String(this.foldsIdle));
+      if (!this.foldsIdle) this.selectAllLanes();
+      this.diagram.window = null;
+      this.redraw();
+    });
+    return button;
+  }
+
   /** Returns the button that shows the ring of processes in place of the diagram; null if the run is too large. */
   ringToggle() {
     const { ring } = this;
@@ -455,6 +471,12 @@ export class RunView {
       if (!ring.isShown) this.resize();
     });
     return button;
+  }
+
+  /** Draws all lines if they are at most LANES_MOST. Of more, the server selects some unless the user does. */
+  selectAllLanes() {
+    if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
+    else this.selectLanes(this.laneText);
   }
 
   /** Selects the process lines to draw, given a text such as `0-9, 37`. @param {string} text */
@@ -484,7 +506,9 @@ export class RunView {
     if (inside) return;
     const events = isPresenting() ? Math.min(this.events, EVENTS_PRESENTED) : this.events;
     const moments = Math.ceil((events / EVENTS) * MOMENTS);
-    this.diagram.show(this.recording.windowAround(this.player.position, events, moments));
+    const shown = this.recording.windowAround(this.player.position, events, moments);
+    if (this.foldsIdle) this.diagram.request.processes = this.recording.activeIn(shown).slice(0, LANES_MOST);
+    this.diagram.show(shown);
   }
 
   /** Draws the diagram again in the size that it has now. */

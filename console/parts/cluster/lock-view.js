@@ -73,7 +73,7 @@ export function lockView(rest, refresh) {
     h("section", { class: "sheet", "data-part": "hand-overs" }, h("h3", { text: t("happened.title") }), happened.element),
     h("section", { class: "sheet", "data-part": "history" }, h("h3", { text: t("lock.history") }), note, past.element),
     h("section", { class: "sheet", "data-part": "tokens" }, h("h3", { text: t("lock.tokens") }), tokenCheck(name, kind)),
-    h("section", { class: "sheet" }, h("h3", { text: t("lock.shell") }), h("pre", { class: "command" }, command)),
+    h("section", { class: "sheet" }, h("h3", { text: t("lock.shell") }), h("pre", { class: "command", tabindex: "0" }, command)),
   );
   return {
     element,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { handOvers, positions } from "../../../console/hand-overs.js";
 import { askedFor, lockMatches, lockRows, placeParts, prefixTree } from "../../../console/lock-names.js";
 import { parseMetrics, rate } from "../../../console/metrics.js";
-import { openCluster, openNodes, openPage, run, screens, visit } from "./lab.mjs";
+import { accessibilityProblems, openCluster, openNodes, openPage, run, screens, visit } from "./lab.mjs";
 
 const ROW = '[data-part="locks"] tbody tr';
 const rows = (page) => page.locator(ROW);
@@ -78,6 +78,10 @@ export function clusterTests(browserOf) {
           await page.waitForTimeout(100);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           assert.ok(wide <= width, `${view} is ${wide} wide at ${width}`);
+          for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+            assert.deepEqual(await accessibilityProblems(page), [], `${view} at ${width}, ${colorScheme}`);
+          }
           await page.screenshot({ path: `${screens}/cluster-${view.match(/[a-z]+/)?.[0] ?? "locks"}-${width}.png` });
         }
       }

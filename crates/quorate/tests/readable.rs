@@ -168,7 +168,7 @@ fn a_mistake_in_a_file_is_explained_where_it_stands() {
     };
     let head = "algorithm = \"central\"\nprocesses = 3\n";
     insta::assert_snapshot!(refused(&format!("{head}[faults]\ncrash = [\"1@1ms\", \"7@1ms\"]\n")), @"error: a.toml:4:19: `faults.crash`: there is no process 7; the processes are 0 to 2");
-    insta::assert_snapshot!(refused(&format!("{head}section = \"soon\"\n")), @"error: a.toml:3:11: expected a time such as 5ms, 1.5us, 2s or 300 (nanoseconds), found `soon`");
+    insta::assert_snapshot!(refused(&format!("{head}section = \"soon\"\n")), @"error: a.toml:3:11: `section`: expected a time such as 5ms, 1.5us, 2s or 300 (nanoseconds), found `soon`");
     insta::assert_snapshot!(refused(&format!("{head}[faults]\ncrash = [\"1@1ms\"\n")), @"error: a.toml:4:17: unclosed array, expected `]`");
 }
 
