@@ -8,10 +8,10 @@ import { t } from "../texts.js";
 /**
  * @param {import("../player.js").Player} player
  * @param {() => string} positionText returns the current position for the label
- * @param {{ zoom?: (factor: number) => void, event?: HTMLElement }} [options] `zoom` multiplies the number of events shown by
- *   a factor; `event` describes the current event, for screens on which its panel is far away
+ * @param {{ zoom?: (factor: number) => void, event?: HTMLElement, more?: HTMLElement | null }} [options] `zoom` multiplies the number of events shown by
+ *   a factor; `event` describes the current event, for screens on which its panel is far away; `more` is one more button
  */
-export function playbackControls(player, positionText, { zoom, event } = {}) {
+export function playbackControls(player, positionText, { zoom, event, more } = {}) {
   const button = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ act) =>
     h("button", { type: "button", class: "key", "aria-label": label, title: label, on: { click: act } }, icon(glyph));
   const play = button("play", t("transport.play"), () => player.toggle());
@@ -89,6 +89,7 @@ export function playbackControls(player, positionText, { zoom, event } = {}) {
           button("closer", t("zoom.in"), () => zoom(0.5)),
           button("wider", t("zoom.out"), () => zoom(2)),
           button("all", t("zoom.all"), () => zoom(Infinity)),
+          more,
           player.present ? button("present", t("present.toggle"), () => player.present?.()) : null,
         )
       : null,

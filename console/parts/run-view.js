@@ -5,6 +5,7 @@ import { Diagram } from "../drawing.js";
 import { field, fill, h } from "../dom.js";
 import { savePng, saveText } from "../download.js";
 import { Recording, momentIndex } from "../recording.js";
+import { icon } from "../icons.js";
 import { encode, withFault } from "../link.js";
 import { Player, bindKeys } from "../player.js";
 import { number, t } from "../texts.js";
@@ -218,8 +219,8 @@ export class RunView {
         h(
           "div",
           { class: "stage-main" },
-          playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line }),
-          h("div", { class: "board" }, this.diagram.element, this.ring?.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.ringToggle(), this.foldToggle(), this.stampsField(), this.causality?.element)),
+          playbackControls(this.player, where, { zoom: (factor) => this.zoom(factor), event: this.line, more: this.foldToggle() }),
+          h("div", { class: "board" }, this.diagram.element, this.ring?.element, this.lanes, this.laneField(), h("div", { class: "board-options" }, this.ringToggle(), this.stampsField(), this.causality?.element)),
         ),
         h(
           "div",
@@ -447,7 +448,7 @@ export class RunView {
   /** Returns the button that folds the lines of processes without a step in the window; null if there are few processes. */
   foldToggle() {
     if (this.recording.n <= FEW_LANES) return null;
-    const button = h("button", { type: "button", class: "toggle", "aria-pressed": "false", "data-key": "fold-idle" }, t("lanes.fold"));
+    const button = h("button", { type: "button", class: "key", "aria-pressed": "false", "data-key": "fold-idle", "aria-label": t("lanes.fold"), title: t("lanes.fold") }, icon("fold"));
     button.addEventListener("click", () => {
       this.foldsIdle = !this.foldsIdle;
       button.setAttribute("aria-pressed", String(this.foldsIdle));
