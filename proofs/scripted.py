@@ -244,7 +244,7 @@ def first_refuted(system, original, solving):
     and more time, because it finds some counterexamples at once and others late, and another seed each time, because it misses some
     for long that it finds at once with another one."""
     new = changed_conditions(system, original)
-    for attempt, seconds in enumerate((1, 3, 10, 20, solving.timeout_seconds)):
+    for attempt, seconds in enumerate((1, 2, 3, 5, 5, 10, 10, 20, 20, solving.timeout_seconds)):
         hurried = Solving(min(seconds, solving.timeout_seconds), solving.seed + attempt)
         for name, hypotheses, conclusion in new:
             if hurried.solver([*hypotheses, Not(instantiate(conclusion)[1])]).check() == sat:
