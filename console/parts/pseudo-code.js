@@ -15,7 +15,8 @@ import { stepTexts, t } from "../texts.js";
  */
 export function executedStep(steps, records) {
   const cause = records.find((record) => record.type === "command" || record.type === "deliver");
-  if (!cause) return -1;
+  // What a process ignores or refuses is not a step of the paper.
+  if (!cause || records.some((record) => record.type === "ignore" || record.type === "refuse")) return -1;
   const on = firstWord(cause.type === "command" ? cause.command : cause.kind);
   const effects = new Set(records.map((record) => (record.type === "send" ? record.kind : record.type === "output" ? firstWord(record.output) : undefined)));
   return steps.findIndex((step) => step.on === on && (step.doing === null || effects.has(step.doing)));

@@ -21,7 +21,7 @@ use quorate_core::{
 
 use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation};
 use crate::literature::{ElectionCosts, IN_ANY_ORDER, Prediction};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Sound, Step};
 
 /// One process of the all-to-all election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -193,6 +193,21 @@ impl Algorithm for AnnounceAll {
         cost: "n(n - 1) messages",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Elect", "take part; send ANNOUNCE(i) to all others"),
+        Step::doing(
+            "ANNOUNCE",
+            "ANNOUNCE",
+            "ANNOUNCE(j) of a new election: take part, and send ANNOUNCE(i) to all others",
+        ),
+        Step::doing(
+            "ANNOUNCE",
+            "Elected",
+            "ANNOUNCE(j), and all have announced themselves: the greatest identifier leads",
+        ),
+        Step::on("ANNOUNCE", "ANNOUNCE(j): remember j"),
+    ];
 
     const ELECTION_COSTS: &'static [ElectionCosts] = &[ElectionCosts {
         rank_delay: false,

@@ -25,7 +25,7 @@ use quorate_core::{
 };
 
 use crate::literature::{MutexFigure, Prediction, mean_per_request};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Sound, Step};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -238,6 +238,30 @@ impl Algorithm for Singhal {
         cost: "0 to 2(n - 1) messages per entry; on average 3(n - 1)/2 under contention in the literature, 2(n - 1) measured",
         never_quiescent: false,
     };
+
+    const STEPS: &'static [Step] = &[
+        Step::doing("Acquire", "Entered", "the request set is empty: enter"),
+        Step::on("Acquire", "tick the clock; send REQUEST(clock, i) to the request set; wait"),
+        Step::doing(
+            "REQUEST",
+            "REQUEST",
+            "REQUEST(t, j) that goes first, while waiting, and j was not asked: send REPLY, add j to the request set, and send it the own REQUEST",
+        ),
+        Step::doing(
+            "REQUEST",
+            "REPLY",
+            "REQUEST(t, j), and outside, or waiting with a later request: send REPLY to j, which is in the request set from now on",
+        ),
+        Step::on("REQUEST", "REQUEST(t, j), otherwise: add j to the inform set"),
+        Step::doing("REPLY", "Entered", "REPLY from the last of the request set: enter"),
+        Step::on("REPLY", "REPLY from j: remove j from the request set"),
+        Step::doing(
+            "Release",
+            "REPLY",
+            "leave; send REPLY to the inform set, which joins the request set",
+        ),
+        Step::on("Release", "leave, and the inform set is empty"),
+    ];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self { clock: setup.clock(id), ..Self::new(id) }

@@ -30,7 +30,7 @@ use quorate_core::{
 };
 
 use super::common::Account;
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Sound, Step};
 
 /// One process of Chandy and Lamport's algorithm.
 pub type ChandyLamport = MarkerSnapshot<OrderedLinks>;
@@ -163,6 +163,32 @@ impl<L: LinkOrder> Process for MarkerSnapshot<L> {
 
 impl<L: LinkOrder> Algorithm for MarkerSnapshot<L> {
     const PROFILE: Profile = L::PROFILE;
+
+    const STEPS: &'static [Step] = &[
+        Step::on("Transfer", "a step of the computation: send TRANSFER(amount)"),
+        Step::on(
+            "TRANSFER",
+            "TRANSFER(amount) from j: receive it; if the channel from j is being recorded, note it there",
+        ),
+        Step::on(
+            "Record",
+            "record the own state; send MARKER to all others; record every incoming channel from now on",
+        ),
+        Step::doing(
+            "MARKER",
+            "MARKER",
+            "the first MARKER of a snapshot, from j: record the own state; the channel from j is empty; send MARKER to all others; record the other channels",
+        ),
+        Step::doing(
+            "MARKER",
+            "Completed",
+            "MARKER from j closes the last channel: the own part of the snapshot is complete",
+        ),
+        Step::on(
+            "MARKER",
+            "MARKER from j: the channel from j contained what was noted since the state was recorded",
+        ),
+    ];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup, id)

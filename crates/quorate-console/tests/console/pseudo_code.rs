@@ -29,8 +29,8 @@ fn executed(steps: &[Value], records: &[&Value]) -> Option<Result<usize, String>
         Some(command) => first_word(command),
         None => text(cause, "kind")?,
     };
-    // An answer that comes too late is not a step of the paper.
-    if records.iter().any(|record| record["type"] == "ignore") {
+    // An answer that comes too late is not a step of the paper, and neither is a command that is refused.
+    if records.iter().any(|record| record["type"] == "ignore" || record["type"] == "refuse") {
         return None;
     }
     let effects: BTreeSet<&str> = records
@@ -56,7 +56,7 @@ fn every_event_is_a_step_and_every_step_occurs() {
         .iter()
         .filter(|card| card["steps"].as_array().is_some_and(|steps| !steps.is_empty()))
         .collect();
-    assert!(described.len() >= 9, "only {} algorithms have steps", described.len());
+    assert!(described.len() >= 13, "only {} algorithms have steps", described.len());
     for card in described {
         let name = card["name"].as_str().expect("a name");
         let steps = card["steps"].as_array().expect("a list");
