@@ -60,7 +60,7 @@ export class GlobalState {
     return this.texts[this.states[process]];
   }
 
-  /** Returns where the vote or the token of a process is; null if nobody has it. @param {number} process @returns {Permission} */
+  /** Returns where the vote or the token of a process is; null if it is with no process. @param {number} process @returns {Permission} */
   permission(process) {
     return this.permissions[this.states[process]] ?? null;
   }

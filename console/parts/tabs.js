@@ -34,7 +34,7 @@ export function tabList(label, tabs, chosen, onChoose) {
       panels[index].hidden = !isChosen;
     });
   };
-  // After a click the arrow keys still belong to the player; who comes by keyboard moves between the tabs.
+  // After a click the arrow keys still belong to the player. After the tab key they move between the tabs.
   let isPressed = false;
   const move = (/** @type {KeyboardEvent} */ event) => {
     if (isPressed) return;

@@ -125,7 +125,7 @@ function noteFor(known, all) {
   if (known.locks === null) return t(known.status && !known.status.quorum ? "locks.unknown" : known.refused ? "locks.refused" : "page.loading");
   if (all > 0) return t("locks.nothing-found");
   if (known.node?.caller.observe.length === 0) return t("locks.refused");
-  // Without a quorum, nobody knows whether a lock is held.
+  // Without a quorum, it is not known whether a lock is held.
   return isCurrent(known) ? t("cluster.free", { command: `quorate lock demo ${endpointOptions(known.status)}`.trim() }) : t("locks.unknown");
 }
 
